@@ -33,6 +33,7 @@ MOST_RECORDS: Final = 16
 """Those are received at once; then others have their turn.  Each may be of an octet: a peer that sends a message a record is read by the turn, and not by the record."""
 # Nothing is written into it before it is used, so it is no memory of a process that receives little.
 _ROOM = ffi.new_allocator(should_clear_after_alloc=False)("char[]", MOST_RECORDS * RECORD_BYTES)
+_FLIGHT: Final = ffi.new_allocator(should_clear_after_alloc=False)("char[]", RECORD_BYTES)
 _LENT: Final = memoryview(ffi.buffer(_ROOM))
 _is_lent = False
 """Whether somebody still takes what was received last from there."""
@@ -235,6 +236,43 @@ def suit_socket(connection: SSL.Connection, accepts: bool = False) -> None:
     lib.SSL_clear_mode(connection._ssl, _USUAL_MODES)
     if accepts:
         lib.SSL_set_accept_state(connection._ssl)
+
+
+def put_on_memory(connection: SSL.Connection) -> tuple[Any, Any]:
+    """Have *connection* read and write memory instead of its socket; return what it reads, and what it writes.
+
+    They are OpenSSL's, and gone with the connection or once it is put on a socket again.
+    """
+    read, write = lib.BIO_new(lib.BIO_s_mem()), lib.BIO_new(lib.BIO_s_mem())
+    if ffi.NULL in (read, write):
+        lib.ERR_clear_error()
+        raise MemoryError("OpenSSL makes no memory to read and write")
+    lib.SSL_set_bio(connection._ssl, read, write)
+    return read, write
+
+
+def feed(memory: Any, octets: bytes) -> None:
+    """Have *memory*, which a connection reads, hold *octets* behind what it holds."""
+    if lib.BIO_write(memory, octets, len(octets)) != len(octets):
+        lib.ERR_clear_error()
+        raise MemoryError("OpenSSL takes no more")
+
+
+def written(memory: Any) -> bytes:
+    """Take what a connection has written into *memory*."""
+    size = int(lib.BIO_read(memory, _FLIGHT, RECORD_BYTES))
+    taken: bytes = ffi.unpack(_FLIGHT, size) if size > 0 else b""
+    while size == RECORD_BYTES:
+        size = int(lib.BIO_read(memory, _FLIGHT, RECORD_BYTES))
+        taken += ffi.unpack(_FLIGHT, size) if size > 0 else b""
+    return taken
+
+
+def put_on_socket(connection: SSL.Connection, sock: socket.socket) -> None:
+    """Have *connection*, which was put on memory, read and write *sock*."""
+    if lib.SSL_set_fd(connection._ssl, sock.fileno()) != 1:
+        lib.ERR_clear_error()
+        raise MemoryError("OpenSSL does not take a socket")
 
 
 def receive(

@@ -1,5 +1,6 @@
 """Tests for ``ingress.tls.binding``: reads, and that what one connection failed by is nothing that another one hears of."""
 
+import contextlib
 import socket
 from contextlib import redirect_stderr
 from datetime import UTC, datetime
@@ -18,15 +19,19 @@ from ingress.tls.binding import (
     ServerConnection,
     agreed_on,
     be_found,
+    feed,
     forget_errors,
     judge_certificates,
     on_server_name,
+    put_on_memory,
+    put_on_socket,
     receive,
     say_goodbye,
     send,
     step,
     suit_socket,
     take_back,
+    written,
 )
 from ingress.tls.contexts import ServerContexts
 from ingress.tls.generated_certificate import generate_certificate
@@ -184,6 +189,27 @@ class ServerConnectionTests(TLSCase):
     def test_in_memory(self) -> None:
         """Without a socket it is as pyOpenSSL makes it."""
         self.assertEqual(ServerConnection(self.context, None).bio_write(b"hello"), 5)
+
+    def test_on_memory(self) -> None:
+        """It reads what memory is fed with, writes into memory, and goes on with the socket."""
+        server, client = self.begin()
+        sock = server._socket
+        assert sock is not None
+        read, write = put_on_memory(server)
+        self.assertEqual((step(server), written(write)), (WANT_READ, b""))
+        for _ in range(2):
+            with contextlib.suppress(SSL.WantReadError):
+                client.do_handshake()
+            feed(read, sock.recv(1 << 16))
+            awaited = step(server)
+            sock.send(written(write))
+            self.assertEqual(written(write), b"")
+        self.assertEqual(awaited, 0)
+        put_on_socket(server, sock)
+        client.send(b"request")
+        self.assertEqual(receive(server, MOST_RECORDS), (b"request", 1, None))
+        server.send(b"answer")
+        self.assertEqual(client.recv(100), b"answer")
 
     def test_server_name(self) -> None:
         """The callback is told of the connection that takes the step, which is in no table, and of none of another thread's."""

@@ -16,10 +16,11 @@ from twisted.python.failure import Failure
 
 from ingress.model.upstream.backends import Endpoint
 from ingress.proxy.contract.transport import REFUSED, TIMED_OUT, Receiver
-from ingress.proxy.transport.epoll.epoll_set import READ, WRITE, EpollSet
+from ingress.proxy.transport.epoll.epoll_set import EDGE, READ, WRITE, EpollSet
 from ingress.proxy.transport.epoll.stream import StreamTransport
 from ingress.proxy.transport.epoll.tls import TLSTransport
-from ingress.tls.binding import forget_errors
+from ingress.tls.binding import WANT_WRITE, forget_errors
+from ingress.tls.handshake_feed import HandshakeFeed
 from ingress.tls.upstream import UpstreamContexts
 
 _UNREAD: Final = 64 * 1024
@@ -44,6 +45,8 @@ class EpollConnecting:
         self._failed: Callable[[str], None] | None = failed
         self._contexts = contexts
         self._connection: SSL.Connection | None = None
+        self._feed: HandshakeFeed | None = None
+        self._events = WRITE
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
         self._timeout: IDelayedCall | None = None
         try:
@@ -77,28 +80,32 @@ class EpollConnecting:
             self._start(StreamTransport(self._epoll_set, self._sock, self._receiver))
         else:
             try:
-                self._connection = self._contexts.begin(self._endpoint, self._sock)
+                connection = self._connection = self._contexts.begin(self._endpoint, self._sock)
             except ValueError as error:
                 self._leave()
                 self._give_up(str(error))
                 return
             # The hello and what answers it are best not held back for more to send.
             self._sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            self._shake_hands(self._connection)
+            self._feed = HandshakeFeed(connection, self._sock, begins=True)
+            self._shake_hands(connection)
 
     def _shake_hands(self, connection: SSL.Connection) -> None:
+        feed = self._feed
+        assert feed is not None
         try:
-            connection.do_handshake()
-        except SSL.WantReadError:
-            self._epoll_set.change(self._sock.fileno(), READ)
-            return
-        except SSL.WantWriteError:
-            self._epoll_set.change(self._sock.fileno(), WRITE)
-            return
+            awaited = feed.step()
         except (SSL.Error, OSError) as error:
             forget_errors()
             self._leave()
             self._give_up(self._contexts.why_failed(connection, error))
+            return
+        if awaited:
+            # The rest of a record would be told of over and over.
+            events = WRITE if awaited == WANT_WRITE else READ | EDGE if feed.is_amid else READ
+            if events != self._events:
+                self._events = events
+                self._epoll_set.change(self._sock.fileno(), events)
             return
         fault = self._contexts.judge(self._endpoint, connection)
         self._leave()

@@ -29,11 +29,11 @@ from ingress.tls.binding import (
     receive,
     say_goodbye,
     send,
-    step,
     suit_socket,
     take_back,
 )
 from ingress.tls.handshake import awaits_hello
+from ingress.tls.handshake_feed import HandshakeFeed
 from ingress.tls.upstream import words_of_error
 
 _USUALLY_ALONE: Final = 4
@@ -52,6 +52,7 @@ class TLSTransport(StreamTransport):
         "_borrower",
         "_connection",
         "_fault",
+        "_feed",
         "_is_shaking",
         "_is_unheard",
         "_owes_goodbye",
@@ -83,7 +84,9 @@ class TLSTransport(StreamTransport):
         self._read_needs_write = False
         self._write_needs_read = False
         self._is_shaking = peer is not None
-        """Whether the handshake of the server side is not over."""
+        """Whether the handshake of the server side is not over, ..."""
+        self._feed = None if peer is None else HandshakeFeed(connection, sock)
+        """... whose steps this takes."""
         self._is_unheard = False
         """Whether the peer may have refused our certificate, which in TLS 1.3 it does when the handshake is over for us."""
         self._owes_goodbye = False
@@ -99,7 +102,9 @@ class TLSTransport(StreamTransport):
     @property
     def has_said_nothing(self) -> bool:
         """Whether not a byte has come, or not a whole hello."""
-        return awaits_hello(self._connection) and self.is_quiet
+        if not awaits_hello(self._connection):
+            return False
+        return self.is_quiet or (self._feed is not None and self._feed.is_amid)
 
     def ready(self, events: int) -> None:
         """Act on what the epoll set found, for reading or writing as OpenSSL needs it."""
@@ -144,7 +149,8 @@ class TLSTransport(StreamTransport):
     def _step(self) -> None:
         """Take one step of the handshake; when it was the last, read on."""
         try:
-            awaited = step(self._connection)
+            assert self._feed is not None
+            awaited = self._feed.step()
         except SSL.Error as problem:
             forget_errors()
             self._refused(problem)
@@ -154,8 +160,14 @@ class TLSTransport(StreamTransport):
             self._trigger = EDGE
             self._read_needs_write = True
             self.update()
-        elif not awaited:
-            self._is_shaking = False
+        elif awaited:
+            trigger = EDGE if self._feed.is_amid else 0
+            if trigger != self._trigger:
+                # The rest of a record would be told of over and over.
+                self._trigger = trigger
+                self.update()
+        else:
+            self._is_shaking, self._feed = False, None
             self._epoll_set.handshakes.end(self)
             if self._trigger:
                 self._trigger = 0
@@ -199,7 +211,7 @@ class TLSTransport(StreamTransport):
 
     def _release(self) -> None:
         """Give OpenSSL's memory back now: the garbage collector sees one small object, and is in no hurry."""
-        self._connection = _GONE
+        self._connection, self._feed = _GONE, None
 
     # Reading and writing
 
@@ -315,6 +327,12 @@ class TLSTransport(StreamTransport):
             # First what it said: after a write that fails, OpenSSL reads nothing any more.
             return 0
         try:
+            if self._feed is not None:
+                # What is written before the handshake is over waits for the rest of it.
+                awaited = self._feed.step()
+                if awaited:
+                    self._write_needs_read = awaited != WANT_WRITE
+                    return 0
             return send(
                 self._connection, octets if len(octets) <= _MAX_SEND else memoryview(octets)[:_MAX_SEND]
             )

@@ -20,6 +20,7 @@ from ingress.proxy.transport.handshake_queue import STEPS
 from ingress.tls import binding
 from ingress.tls.contexts import ServerContexts
 from ingress.tls.generated_certificate import generate_certificate
+from ingress.tls.handshake_feed import RECORDS_AT_ONCE
 from tests.fakes.peers.key_updates import KeyUpdates
 from tests.proxy.sockets.downstream.test_tls import RawCase
 from tests.proxy.transport.epoll.test_epoll_set import BatchReactor
@@ -272,6 +273,42 @@ class ServerTests(SynchronousTestCase):
             self.epoll_set.doRead()
             reactor.advance(0)
         self.assertEqual({recorder.shaken for recorder, _ in opened}, {1})
+
+    def test_records_of_an_octet(self) -> None:
+        """Of a hello in records of an octet each few are read in a turn, and none of it is told of over and over while a part of one is here."""
+        near, far = socket.socketpair()
+        for each in (near, far):
+            each.setblocking(False)
+        self.addCleanup(far.close)
+        recorder = Recorder()
+        begun = self.contexts.connection_on(near)
+        TLSTransport(self.epoll_set, near, recorder, ("127.0.0.1", 1), begun, 443).start()
+        hello = b"\x01\x01\x00\x00\x03\x03" + bytes(1000)
+        far.send(b"".join(b"\x16\x03\x01\x00\x01%c" % octet for octet in hello) + b"\x16\x03")
+        self.epoll_set.doRead()
+        self.assertEqual(len(near.recv(1 << 16, socket.MSG_PEEK)), 6 * (len(hello) - RECORDS_AT_ONCE) + 2)
+        for _ in range(2 * len(hello) // RECORDS_AT_ONCE):
+            self.epoll_set.doRead()
+        self.assertEqual(near.recv(1 << 16, socket.MSG_PEEK), b"\x16\x03")
+        self.assertEqual(select.select([self.epoll_set], [], [], 0)[0], [])
+        far.send(b"\x01\x00\x01\x00")
+        self.epoll_set.doRead()
+        self.assertEqual(select.select([near], [], [], 0)[0], [])
+        far.close()
+        self.epoll_set.doRead()
+        self.assertTrue(recorder.lost)
+
+    def test_part_of_a_hello(self) -> None:
+        """Who has said a part of a hello has said nothing yet; with the rest of it that is over."""
+        recorder, client = self.open()
+        near = recorder.transport
+        assert isinstance(near, TLSTransport)
+        hello, far = near._sock.recv(1 << 16), client._socket
+        assert far is not None
+        for piece, is_silent in ((hello[:100], True), (hello[100:], False)):
+            far.send(piece)
+            self.epoll_set.doRead()
+            self.assertEqual(near.has_said_nothing, is_silent)
 
     def test_asked_behind_a_burst(self) -> None:
         """What follows a burst finds the TLS of connections that ended in it; then it is given back."""
