@@ -19,6 +19,8 @@ FROM python:${PYTHON}-slim
 COPY --from=build /opt/txingress /opt/txingress
 # Twisted's plug-in cache is written here once; the user below may not write it.
 RUN /opt/txingress/bin/twistd --help >/dev/null
+# Nor may it write bytecode, and the base image has none of Python's own library: what is imported here, no start has to compile.
+RUN /opt/txingress/bin/python -c "import ingress.service, ingress.cluster.api_server, ingress.status.reporting, ingress.workers.pool"
 # A non-root process gets no use of an added capability unless its executable carries it too
 # (k8s/README.md).  In exchange the interpreter starts only where NET_BIND_SERVICE is allowed.
 RUN apt-get update \

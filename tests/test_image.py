@@ -5,6 +5,8 @@ import os
 import re
 import shutil
 import subprocess
+import sys
+import sysconfig
 import tempfile
 from configparser import ConfigParser
 from pathlib import Path
@@ -18,12 +20,48 @@ from scripts import image_check
 REPOSITORY = Path(__file__).resolve().parent.parent
 NET_BIND_SERVICE = 1 << 10
 USER_ID = 65532
+STARTED_LATER = (
+    "ingress.admission.webhook",
+    "ingress.cluster.manifests.manifests",
+    "ingress.cluster_side",
+    "ingress.firewall.process",
+    "ingress.options.config_map_source",
+    "ingress.tap",
+    "ingress.workers.fork_server",
+    "ingress.workers.worker",
+)
+"""What a process in a cluster imports with the options that need it, besides what ``twistd --help`` does."""
 
 
 def instructions(word: str) -> list[str]:
     """What follows *word* in the Dockerfile, once for each of its instructions."""
     text = (REPOSITORY / "Dockerfile").read_text("utf-8")
     return [rest for name, rest in image_check.instructions(text) if name == word]
+
+
+_SHOWN = """
+import sys
+for name, module in sys.modules.items():
+    print(name, getattr(module, "__file__", None))
+"""
+
+
+def library_of(statements: str) -> set[str]:
+    """The modules of Python's own library that *statements* import, of those that are compiled into files."""
+    done = subprocess.run(
+        [sys.executable, "-c", statements + _SHOWN],
+        check=True,
+        capture_output=True,
+        text=True,
+        cwd=REPOSITORY,
+    )
+    named = (line.split(" ", 1) for line in done.stdout.splitlines())
+    library = sysconfig.get_path("stdlib")
+    return {
+        name
+        for name, file in named
+        if file.startswith(library) and file.endswith(".py") and "site-packages" not in file
+    }
 
 
 class DockerfileTests(SynchronousTestCase):
@@ -56,6 +94,13 @@ class DockerfileTests(SynchronousTestCase):
         for package in ("libmodsecurity3", "modsecurity-crs"):
             self.assertIn(package, asked)
         self.assertIn("-m ingress.firewall.main --check", asked)
+
+    def test_the_library_is_compiled(self) -> None:
+        """What a process in a cluster imports of Python's own library was imported when the image was made, by who may write there."""
+        (imports,) = re.findall(r'-c "(import [^"]+)"', "".join(instructions("RUN")))
+        made = library_of(f"{imports}, twisted.scripts.twistd")
+        self.assertIn("http.server", made)
+        self.assertEqual(library_of(f"{imports}, {', '.join(STARTED_LATER)}") - made, set())
 
     def test_python_is_supported(self) -> None:
         """Both stages are one Python version, which the package declares."""
