@@ -465,7 +465,7 @@ class Exchange(AnswerSink):
         """Upstream accepted the upgrade."""
         self.timeouts = None if self._timing is None or self._timing.spares_tunnels else self.timeouts
         if self.passage is not None:
-            self.passage.held = None
+            self.passage.leave_to_tunnel()
         self._conclude(str(head.status))
         if self.chain is None:
             self.deliver_switch(head, first)

@@ -155,6 +155,11 @@ class RequestPassage:
         ):
             self.held = None
 
+    def leave_to_tunnel(self) -> None:
+        """Have downstream go on behind the body, which is whole: what comes is the tunnel's, and waits for upstream alone."""
+        self.held = self._stages = None
+        self._resume()
+
     def pause_request(self) -> None:
         """Upstream takes no more for now."""
         self._is_upstream_full = True

@@ -6,7 +6,7 @@ from twisted.internet.defer import Deferred
 
 from ingress.filters import AnswerEdit, Facts, Filter, Reply
 from ingress.model.serving.limits import AskedTimeouts, Limits
-from ingress.proxy.contract.limits import LINGER_SECONDS, TUNNEL_END_SECONDS
+from ingress.proxy.contract.limits import LINGER_SECONDS, MAX_HELD, TUNNEL_END_SECONDS
 from tests.fakes.specs import SpecOf
 from tests.fakes.transports import Peer
 from tests.proxy.playing import GET, OK, ONE, TWO, ProxyCase, fields_of
@@ -343,6 +343,30 @@ class TunnelTests(ProxyCase):
         self.upstream().say(SWITCH)
         self.assert_status(down.take(), 101)
         self.assertIsNone(passage.held)
+
+    def test_behind_a_body_that_waited(self) -> None:
+        """A client that had to wait with a body, since nobody took it yet, is read again once there is a tunnel."""
+        coming: list[Deferred[Reply | None]] = []
+
+        class Waits(Filter):
+            async def on_request(self, facts: Facts) -> Reply | None:
+                coming.append(Deferred())
+                return await coming[-1]
+
+        self.stage.publish((ONE,), filters=(SpecOf(Waits()),))
+        for size in (MAX_HELD, MAX_HELD + 1):
+            down = self.stage.open()
+            down.say(ASK[:-2] + b"Content-Length: %d\r\n\r\n" % size + bytes(size))
+            coming[-1].callback(None)
+            self.reactor.settle()
+            self.assertTrue(self.upstream().take().endswith(b"\r\n\r\n" + bytes(size)))
+            self.upstream().say(SWITCH)
+            self.assert_status(down.take(), 101)
+            down.say(b"early")
+            self.assertEqual(self.upstream().take(), b"early")
+            down.reset()
+            self.upstream().finish()
+        self.assert_ended(101, 101)
 
     def test_too_soon(self) -> None:
         """Upstream may not switch amid the body, whose rest would be taken for what the tunnel begins with."""
