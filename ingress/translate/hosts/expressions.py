@@ -105,7 +105,7 @@ class _Reading:
         self._older: dict[bytes, dict[str, Claim]] = {}
         # The oldest one of the host, if it wrote no path there and no other of its realm wrote ``/``: nginx has that for it.
         self._pathless: Owner | None = None
-        # The oldest claim to every path.
+        # The oldest claim to every path, which keeps / from the app-root of other realms that are younger.
         self._every: Claim | None = None
 
     def begin(self, all_parsed: Sequence[ParsedObject]) -> Iterator[None]:
@@ -199,11 +199,13 @@ class _Reading:
         realm = self._realm(owner)
         written = _written(read)
         added = len(written) < len(read)
+        every = self._every
+        if every is not None and self._realm(every.owner) == realm:
+            every = None
         # In ingress-nginx an Ingress that has none of its paths has no say, nor one without any that is not the oldest.
         if added and (owner in self._present if written else not self._quirks or owner == self._pathless):
-            every = self._every
             for claim in read:
-                if claim.is_added and (every is None or self._realm(every.owner) == realm):
+                if claim.is_added and every is None:
                     yield claim
                 elif claim.is_added and every is not None:
                     self._tell_winner(claim, every, f"{APP_ROOT} asks for / without having that path")
@@ -213,7 +215,10 @@ class _Reading:
             if not parsed.settings.of(PATH_REWRITES).makes_regexes(tuple(claim.path for claim in read)):
                 self._tell_reached(read, asking.owner)
             if not added and self._has_app_root(parsed, read):
-                yield _exact_root(read)
+                if every is None:
+                    yield _exact_root(read)
+                else:
+                    self._tell_winner(_exact_root(read), every, f"{APP_ROOT} asks for / alone")
             for place, claim in enumerate(read):
                 root = self._roots.get(realm) if claim.path == ROOT and claim.match is Match.EXACT else None
                 if root is None:
@@ -221,7 +226,7 @@ class _Reading:
                 else:
                     self._tell_twice(claim, root, "the prefix comes first")
             return
-        if not added and self._lost_root(read, realm) and self._has_app_root(parsed, read):
+        if not added and every is None and self._lost_root(read, realm) and self._has_app_root(parsed, read):
             yield _exact_root(read)
         for place, claim in enumerate(read):
             regex = claim.regex

@@ -90,6 +90,28 @@ class AppRootTests(SynchronousTestCase):
         self.assertEqual(self.taken(ingress("a", "/a", host="a.test"), other), ("bb", Match.EXACT))
         self.assertEqual(self.taken(other, ingress("cc", "/", host="a.test")), ("bb", Match.EXACT))
 
+    def test_every_path_of_another_namespace_beside_expressions(self) -> None:
+        """Nor is / taken by an Ingress that has it as an expression, or as a prefix that it lost to one of its own namespace."""
+        for older in (
+            ingress("a", "/", host="a.test"),
+            ingress("a", "/(.*)", host="a.test", use_regex="true"),
+        ):
+            asking = ingress("bb", "/", "/b", host="a.test", app_root="/app", use_regex="true")
+            other = evolve(asking, key=ObjectKey("other", "bb"))
+            self.assertEqual(self.taken(older, other)[0], "a")
+            younger = evolve(older, key=ObjectKey("demo", "cccc"), created="2020-01-01T00:00:09Z")
+            self.assertEqual(self.taken(other, younger), ("bb", Match.EXACT))
+            self.assertEqual(self.taken(older, asking), ("bb", Match.EXACT))
+            self.assertEqual(self.taken(older, other, shared=True), ("bb", Match.EXACT))
+            problems = Follower(TranslateOptions(), [older, other]).expected().problems
+            told = [one for one in problems if "app-root" in one.message]
+            self.assertEqual([(one.name, one.reason) for one in told], [("bb", Reason.PATH_CONFLICT)])
+            between = evolve(ingress("bb", "/", host="a.test"), key=ObjectKey("other", "bb"))
+            last = evolve(
+                ingress("ccc", "/", "/c", host="a.test", app_root="/app"), key=ObjectKey("other", "ccc")
+            )
+            self.assertNotEqual(self.taken(older, between, last)[0], "ccc")
+
     def test_told(self) -> None:
         """Whoever has app-root without effect is told who has ``/``."""
         older = ingress("a", "/", host="a.test")
