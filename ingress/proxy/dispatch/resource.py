@@ -24,7 +24,7 @@ from ingress.filters import FilterSpec, Scope
 from ingress.model.exchanges.causes import Cause
 from ingress.model.network.streams import StreamSort
 from ingress.model.shared_map import SharedMap
-from ingress.model.text.lookup_budget import LookupDeferred
+from ingress.model.text.lookup_budget import LookupDeferred, TurnBudget
 from ingress.model.upstream.backends import BackendReference, BackendState
 from ingress.model.upstream.balancing import Balancing
 from ingress.proxy.dispatch.known_rotations import KnownRotations
@@ -168,23 +168,30 @@ class IngressProxyResource(ReverseProxyResource):
             rotation = self._new_rotation(backend)
         return rotation
 
-    def render(self, exchange: Exchange, decided: tuple[Route, BackendReference] | None = None) -> int:
+    def render(
+        self,
+        exchange: Exchange,
+        decided: tuple[Route, BackendReference] | None = None,
+        budget: TurnBudget | None = None,
+    ) -> int:
         """Send *exchange* to an endpoint, unless filters answer it.
 
-        Who comes back from filters has *decided* by which route it goes, and to which backend.
+        Who comes back from filters has *decided* by which route it goes, and to which backend; who comes back from the queue of
+        lookups has a *budget* of its own.
         """
         if decided is None:
+            budget = budget or self._budget
             try:
-                route = self._table.find(exchange.host, exchange.path, self._budget)
+                route = self._table.find(exchange.host, exchange.path, budget)
                 # A path in normal form, as nearly all are, is the same object.
-                if exchange.path is not exchange.head.path and self._leads_elsewhere(exchange):
+                if exchange.path is not exchange.head.path and self._leads_elsewhere(exchange, budget):
                     exchange.fail(400, TWO_ROUTES)
                     return NOT_DONE_YET
             except PathTooLong:
                 exchange.fail(414, "path too long for the expressions of its host")
                 return NOT_DONE_YET
             except LookupDeferred:
-                self._lookup_queue.wait(exchange, partial(self.render, exchange))
+                self._defer(exchange)
                 return NOT_DONE_YET
             except TooMuchToCompare:
                 exchange.fail(431, _TOO_MUCH)
@@ -197,7 +204,7 @@ class IngressProxyResource(ReverseProxyResource):
                 or route.stand_in is not None
                 or (not route.host and exchange.path == HEALTH_CHECK_PATH)
             ):
-                self._ask_filters(exchange, route)
+                self._ask_filters(exchange, route, budget)
                 return NOT_DONE_YET
             if route.filters or self._chains.everything:
                 chain = exchange.chain = self._chains.chain(route.filters)
@@ -207,7 +214,7 @@ class IngressProxyResource(ReverseProxyResource):
                     and (chain.methods is None or exchange.head.method in chain.methods)
                 ):
                     if chain.holds_bodies:
-                        self._ask_filters(exchange, route)
+                        self._ask_filters(exchange, route, budget)
                         return NOT_DONE_YET
                     stop = ask_at_once(chain, exchange.facts())
                     if stop is not None:
@@ -253,23 +260,28 @@ class IngressProxyResource(ReverseProxyResource):
     def route_of(self, exchange: Exchange) -> Route | None:
         """Return the route that would have *exchange*; None where there is none, or none that is found within the bounds."""
         try:
-            return self._taker(exchange, exchange.path)
+            return self._taker(exchange, exchange.path, self._budget)
         except (PathTooLong, LookupDeferred, TooMuchToCompare):
             return None
 
-    def _leads_elsewhere(self, exchange: Exchange) -> bool:
+    def _defer(self, exchange: Exchange) -> None:
+        """Have *exchange* come back with a budget of its own."""
+        host = self._table.host_of(exchange.host) or b""
+        self._lookup_queue.wait(exchange, host, partial(self.render, exchange, None))
+
+    def _leads_elsewhere(self, exchange: Exchange, budget: TurnBudget) -> bool:
         """Whether an endpoint that reads the path otherwise may take it for one of another route."""
         other = other_reading(exchange.head.path)
-        return other is not None and self._taker(exchange, other) is not self._taker(exchange, exchange.path)
+        if other is None:
+            return False
+        return self._taker(exchange, other, budget) is not self._taker(exchange, exchange.path, budget)
 
-    def _taker(self, exchange: Exchange, path: bytes) -> Route | None:
+    def _taker(self, exchange: Exchange, path: bytes, budget: TurnBudget) -> Route | None:
         """Find the route that would have *exchange* if *path* were its path; raises ``PathTooLong``, ``LookupDeferred`` and ``TooMuchToCompare``."""
-        route = self._table.find(exchange.host, path, self._budget)
+        route = self._table.find(exchange.host, path, budget)
         if route is not None and route.conditions:
             return first_met(
-                self._table.taking(exchange.host, path, self._budget),
-                exchange.facts().read_as(path),
-                self._budget,
+                self._table.taking(exchange.host, path, budget), exchange.facts().read_as(path), budget
             )
         return route
 
@@ -279,7 +291,7 @@ class IngressProxyResource(ReverseProxyResource):
         secure = route.secure_backend
         return route.backend if secure is None or exchange.facts().scheme != b"https" else secure
 
-    def _ask_filters(self, exchange: Exchange, route: Route | None) -> None:
+    def _ask_filters(self, exchange: Exchange, route: Route | None, budget: TurnBudget) -> None:
         """Choose where *exchange* leads, and have the filters on the way there decide about it, if there are any."""
         if self.answers_health_checks and is_health_check(self._table, exchange.host, exchange.path, route):
             exchange.reply(HEALTH_CHECK_REPLY, HEALTH_CHECK_ROUTE)
@@ -289,15 +301,13 @@ class IngressProxyResource(ReverseProxyResource):
         if route is not None and route.conditions:
             try:
                 route = first_met(
-                    self._table.taking(exchange.host, exchange.path, self._budget),
-                    exchange.facts(),
-                    self._budget,
+                    self._table.taking(exchange.host, exchange.path, budget), exchange.facts(), budget
                 )
             except TooMuchToCompare:
                 exchange.fail(431, _TOO_MUCH)
                 return
             except LookupDeferred:
-                self._lookup_queue.wait(exchange, partial(self.render, exchange))
+                self._defer(exchange)
                 return
         if route is None:
             filters = self._table.host_filters(exchange.host)

@@ -1,6 +1,6 @@
 """Tests for ``ingress.proxy.dispatch.lookup_queue``: requests whose route is dear to find."""
 
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import NoReturn
 
 from twisted.internet.task import Clock
@@ -10,7 +10,7 @@ from ingress.model.text import expressions
 from ingress.model.text.expressions import read_expression
 from ingress.model.text.lookup_budget import MAX_MAKING
 from ingress.model.upstream.backends import BackendState
-from ingress.proxy.dispatch.lookup_queue import MAX_BEHIND_SECONDS, LookupQueue
+from ingress.proxy.dispatch.lookup_queue import FEW, MAX_BEHIND_SECONDS, LookupQueue
 from ingress.routing.match_conditions import Compared, MatchCondition
 from ingress.routing.route import Match, Route
 from ingress.routing.table import RouteTable
@@ -176,6 +176,66 @@ class LookupQueueTests(ProxyCase):
         )
         self.assertEqual(order, [0, 3, 5, 1, 4, 2])
 
+    def test_names_below_a_wildcard(self) -> None:
+        """Whoever has a wildcard has one turn with all the names below it, of which a client can make up any number."""
+        self.publish([route for host in ("*.wide.test", "a.test") for route in routes_of(host, COUNT)])
+        turns = Turns()
+        self.have(LookupQueue(turns))  # type: ignore[arg-type]
+        hosts = ("1.wide.test", "2.wide.test", "3.wide.test", "a.test", "4.wide.test")
+        clients = [self.stage.open() for _ in hosts]
+        for client, host in zip(clients, hosts, strict=True):
+            client.say(self.asking(host))
+        order: list[str] = []
+        while turns.take():
+            order += [
+                host
+                for host, client in zip(hosts, clients, strict=True)
+                if client.received and host not in order
+            ]
+        self.assertEqual(order, ["1.wide.test", "a.test", "2.wide.test", "3.wide.test", "4.wide.test"])
+
+    def test_requests_behind_each_other(self) -> None:
+        """Where an answer leads to the next request of its connection at once, that has no part in the turn of the one before."""
+        self.publish(routes_of("a.test", COUNT))
+        turns = Turns()
+        queue = LookupQueue(turns)  # type: ignore[arg-type]
+        self.have(queue)
+        down = self.stage.open()
+        down.say(self.asking("a.test"))
+        while turns.take():
+            pass
+        self.assert_status(down.take(), 404)
+        queue.budget.running = 0
+        down.say(self.asking("a.test") * 10)
+        answers = [0]
+        while turns.take():
+            answers.append(down.received.count(b"HTTP/1.1 404 "))
+        self.assertEqual([after - before for before, after in pairwise(answers)], [1] * 10)
+
+    def test_those_who_left_are_let_go_of(self) -> None:
+        """However many come and leave while one waits, few are kept that are over; who is there still is answered."""
+        turns = Turns()
+        queue = LookupQueue(turns)  # type: ignore[arg-type]
+        self.have(queue)
+        clients = [self.stage.open()]
+        clients[0].say(self.asking("a.test"))
+        turns.take()
+        most = 0
+        for number in range(3 * FEW):
+            down = self.stage.open()
+            down.say(self.asking(HOSTS[number % 2]))
+            if number % FEW:
+                down.reset()
+            else:
+                clients.append(down)
+            most = max(most, len(queue))
+        self.assertLessEqual(most, FEW + 10)
+        while turns.take():
+            pass
+        for client in clients:
+            self.assert_status(client.take(), 404)
+        self.assertEqual(len(queue), 0)
+
     def test_too_long_behind_others(self) -> None:
         """Who has waited for too long behind others is answered 503, and has nothing made; the next one has."""
         slices = Clock()
@@ -232,7 +292,11 @@ def routes_of(host: str, count: int) -> list[Route]:
             OWNER,
             BACKEND,
             conditions=(
-                MatchCondition(Compared.HEADER, b"version", pattern=read_expression(f"{host} {number}(b+)")),
+                MatchCondition(
+                    Compared.HEADER,
+                    b"version",
+                    pattern=read_expression(f"{host.removeprefix('*')} {number}(b+)"),
+                ),
             ),
             place=f"{host} {number:04}",
         )
