@@ -94,8 +94,7 @@ class Exchange(AnswerSink):
         origin: Origin,
     ) -> None:
         """*destination* is host and path in their normal forms."""
-        self._context = context
-        self._downstream = downstream
+        self._context, self._downstream = context, downstream
         self.head = head
         self.host, self.path = destination
         self.origin = origin

@@ -85,8 +85,7 @@ class UpstreamConnection(Upstream, Hearer):
         self._request_sent = True
         self._is_full = False
         """Whether some of the request waits to be taken, which is looked at."""
-        self._is_copying = False
-        """Whether the kernel moves what is left of the request."""
+        self._is_copying = False  # Whether the kernel moves what is left of the request.
         self._progress: Progress | None = None
         """How what waits is taken; only while something has waited."""
         self._delivery: Delivery | None = None
@@ -101,8 +100,7 @@ class UpstreamConnection(Upstream, Hearer):
         """Whether more of an answer has come than one turn takes, and waits for the next one."""
         self._loss: Failure | None = None
         """Why the connection is gone, while something that came before is still read."""
-        self._tunnel_end: TunnelEnd | None = None
-        """That of the tunnel, once it is one."""
+        self._tunnel_end: TunnelEnd | None = None  # Once it is one.
 
     def __repr__(self) -> str:
         doing = "idle" if self.exchange is None else repr(self.exchange)

@@ -7,7 +7,7 @@ from ingress.routing.route import Match
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.ingress.objects import Ingress
 from tests.translate.following import Follower
-from tests.translate.test_client_authentication import ingress
+from tests.translate.tls.test_client_authentication import ingress
 
 
 def of_type(kind: str, one: Ingress) -> Ingress:
