@@ -27,7 +27,7 @@ STARTED_LATER = (
     "ingress.firewall.process",
     "ingress.options.config_map_source",
     "ingress.tap",
-    "ingress.workers.fork_server",
+    "ingress.workers.forking.fork_server",
     "ingress.workers.worker",
 )
 """What a process in a cluster imports with the options that need it, besides what ``twistd --help`` does."""

@@ -2,7 +2,7 @@
 
     begins and ends       lifecycle.py (signals, exit status), pid_file.py, secrecy.py, version.py, systemd/
     what it may have      caps/
-    its interpreter       interpreter.py, garbage_collection.py (the collector)
+    its interpreter       interpreter.py, garbage_collection.py (the collector), reachable.py (what lives)
     time                  steady_time.py (the reactor's clock), timestamps.py (dates in logs)
     is it late?           lateness.py, lag_watch.py
     long work             in_slices.py (slices in the reactor), computing.py (threads), yielding.py (traffic goes first),

@@ -5,6 +5,6 @@
                                                               fastcgi_connection.py     FastCGI
                                                               h2_session.py, h2_stream.py
 
-What these ask of the pool is ``keepers.py``; ``named_connections.py`` has those to names end in time; ``program_errors.py`` logs what programs behind FastCGI complain of, and
+What these ask of the pool is ``keepers.py``; ``tunnel_end.py`` says when a tunnel is over; ``named_connections.py`` has those to names end in time; ``program_errors.py`` logs what programs behind FastCGI complain of, and
 ``standing.py`` says how endpoints are, for whoever looks.
 """
