@@ -2,9 +2,10 @@
 
 Twisted's own keeps its producer past its end, which knows the layer as its transport, and an error with the frames that it
 was raised in, one of which has that error.  Such cycles live until the garbage collector finds them, which
-for long-lived objects it seldom looks for.
+for long-lived objects it seldom looks for.  And it raises where a peer says goodbye amid the handshake.
 """
 
+from OpenSSL import SSL
 from twisted.internet.protocol import connectionDone
 from twisted.protocols.tls import TLSMemoryBIOProtocol
 from twisted.python.failure import Failure
@@ -16,6 +17,9 @@ class TLSLayer(TLSMemoryBIOProtocol):
     def _tlsShutdownFinished(self, reason: Failure | None) -> None:
         if reason is not None:
             reason.cleanFailure()
+            if not reason.value.args:
+                # A goodbye amid the handshake has no words, which Twisted would look for: it is an end that comes too early.
+                reason = Failure(SSL.SysCallError(-1, "Unexpected EOF"))
         super()._tlsShutdownFinished(reason)
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:

@@ -1,0 +1,55 @@
+"""Tests of the layer of TLS on Twisted's transports: clients in disorder."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from OpenSSL import SSL
+from twisted.internet.error import ConnectionLost
+from twisted.internet.protocol import Factory, Protocol, connectionDone
+from twisted.internet.task import Clock
+from twisted.internet.testing import StringTransportWithDisconnection
+from twisted.protocols.tls import TLSMemoryBIOFactory
+from twisted.python.failure import Failure
+from twisted.trial.unittest import SynchronousTestCase
+
+from ingress.proxy.transport.tls_layer import TLSLayer
+from ingress.tls.contexts import ServerContexts
+from ingress.tls.generated_certificate import generate_certificate
+
+GOODBYE = b"\x15\x03\x03\x00\x02\x01\x00"
+"""The alert close_notify (RFC 5246 section 7.2.1), in the clear."""
+
+
+class Waits(Protocol):
+    """Is told how its connection has ended."""
+
+    reason: Failure | None = None
+
+    def connectionLost(self, reason: Failure = connectionDone) -> None:
+        """The connection is gone."""
+        self.reason = reason
+
+
+class GoodbyeTests(SynchronousTestCase):
+    """A client that says goodbye amid the handshake."""
+
+    def test_ends(self) -> None:
+        """It ends the connection, as one that closes it does, and is no bug that the log would tell of."""
+        for version in (SSL.TLS1_2_VERSION, SSL.TLS1_3_VERSION):
+            contexts = ServerContexts(generate_certificate(datetime.now(UTC)))
+            factory: Any = TLSMemoryBIOFactory(contexts, False, Factory.forProtocol(Waits), Clock())
+            factory.protocol = TLSLayer
+            layer = factory.buildProtocol(None)
+            transport = StringTransportWithDisconnection()
+            transport.protocol = layer
+            layer.makeConnection(transport)
+            waits = layer.wrappedProtocol
+            context = SSL.Context(SSL.TLS_CLIENT_METHOD)
+            context.set_max_proto_version(version)
+            client = SSL.Connection(context, None)
+            client.set_connect_state()
+            self.assertRaises(SSL.WantReadError, client.do_handshake)
+            layer.dataReceived(client.bio_read(1 << 16))
+            layer.dataReceived(GOODBYE)
+            self.assertFalse(transport.connected)
+            self.assertIs(waits.reason.check(ConnectionLost), ConnectionLost)
