@@ -465,6 +465,7 @@ class OwnDataPlane:
         """Open *listener*; raises ``StartError``."""
         # Not before: what is served by now is what the process needs of memory.
         self._memory.start()
+        self._tables.need(listener)
         sock = await self._socket_of(listener)
         if listener.is_udp:
             return self._open_udp(listener, sock)
@@ -485,8 +486,7 @@ class OwnDataPlane:
             served.forget()
             raise
         grace = self._serving.shutdown_grace_seconds
-        is_alone = not listener.is_required
-        return ServingPort(port, served, self._reactor, grace, is_alone=is_alone)
+        return ServingPort(port, served, self._reactor, grace, is_alone=not listener.is_required)
 
     def _open_udp(self, listener: Listener, sock: socket | None) -> UdpPort:
         if sock is None:

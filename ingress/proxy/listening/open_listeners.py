@@ -153,6 +153,8 @@ class OpenListeners:
         except StartError as error:
             if listener.is_required:
                 raise
+            if listener not in self._wanted:
+                return  # It was given up meanwhile.
             self._refused.add(listener)
             if self._clock.seconds() - self._let_go.get(listener.description, -inf) < LETTING_GO_SECONDS:
                 self._try_in(SOON_SECONDS)

@@ -8,6 +8,7 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
+from ingress.errors import StartError
 from ingress.model.network.listeners import MAIN, Listener, port_of
 from ingress.model.stepwise import Stepwise
 from ingress.process.in_slices import first_at_once
@@ -56,11 +57,22 @@ class ServedTables:
         for port, site in self._given:
             site.stand_beside(self._beside(port))
 
-    def new_site(self, listener: Listener, of_all: ProxySite, contexts: ServerContexts | None) -> ServedSite:
-        """Return the site of *listener*; it shares with *of_all* all but its connections.  *contexts* are those of its TLS."""
+    def need(self, listener: Listener) -> ServedTable:
+        """Return the table of *listener*, which is served from now on.
+
+        Raises ``StartError`` where a later snapshot has no such table any more: listeners open one after the other, and may be many.
+        """
         table = self._find(listener.table)
-        assert table is not None, "listeners are of tables that are published"
-        served = table.new_site(of_all, contexts)
+        if table is None:
+            raise StartError(f"cannot listen on {listener.description}: nothing is served there any more")
+        return table
+
+    def new_site(self, listener: Listener, of_all: ProxySite, contexts: ServerContexts | None) -> ServedSite:
+        """Return the site of *listener*; it shares with *of_all* all but its connections.  *contexts* are those of its TLS.
+
+        Raises as ``need`` does.
+        """
+        served = self.need(listener).new_site(of_all, contexts)
         if is_of_gateways(listener.table):
             served.speak_http2()
         port = port_of(listener.description)

@@ -206,6 +206,19 @@ class OpenListenersTests(SynchronousTestCase):
         self.clock.advance(RETRY_SECONDS)
         self.assertEqual(self.take(), [])
 
+    def test_refused_when_nobody_wants_it(self) -> None:
+        """One that was given up while it was to be opened, and then cannot be, is told of to nobody and not tried again."""
+        self.slow[ONE] = Deferred()
+        self.taken.add(ONE)
+        working = self.follow(ONE, TWO)
+        self.successResultOf(self.follow(TWO))
+        with capturedLogs() as events:
+            self.slow[ONE].callback(None)
+            self.successResultOf(working)
+        self.assertNotIn("taken", str([formatEvent(event) for event in events]))
+        self.assertEqual((self.take(), self.refused), (["opened tcp:8002"], []))
+        self.assertEqual(self.clock.getDelayedCalls(), [])
+
     def test_meanwhile(self) -> None:
         """What is asked for while one is being opened is done by whoever works, and a listener that came too late is closed."""
         slow = self.slow[ONE] = Deferred()

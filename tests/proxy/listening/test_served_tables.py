@@ -10,6 +10,7 @@ from attrs import evolve, frozen
 from twisted.internet.interfaces import IReactorTime
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.errors import StartError
 from ingress.filters import Filter, Phase, Services
 from ingress.http2.frames import PREFACE
 from ingress.metrics.metrics import Metrics
@@ -74,6 +75,13 @@ class ClearHttp2Tests(ProxyCase):
         self.assertFalse(self.speaks_http2(shared))
         self.tables.publish(WITH_GATEWAYS)
         self.assertTrue(self.speaks_http2(shared))
+
+    def test_gone_before_it_opens(self) -> None:
+        """A listener whose table a later snapshot has no more is one that cannot be opened, as one whose address is taken: others are."""
+        self.tables.publish(WITH_GATEWAYS)
+        self.tables.publish(WITHOUT)
+        error = self.assertRaises(StartError, self.site, OF_GATEWAYS)
+        self.assertIn("tcp:80", str(error))
 
     def test_others(self) -> None:
         """Nobody else does, unless the operator wants it."""
