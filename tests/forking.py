@@ -19,6 +19,7 @@ from typing import Any, TextIO
 from twisted.internet import process
 from twisted.python.log import textFromEventDict
 from twisted.trial._dist import _WORKER_AMP_STDIN, _WORKER_AMP_STDOUT
+from twisted.trial.runner import TestLoader
 
 _CHUNK = 1 << 16
 _IGNORED = {signal.SIGPIPE, signal.SIGXFSZ}
@@ -35,6 +36,44 @@ class _Chunks:
     def read(self, size: int) -> bytes:
         """Return whatever has come, empty at the end."""
         return os.read(self._fd, _CHUNK)
+
+
+class Refreezing:
+    """
+    Freezes what is there once somebody has thawed it, which some tests do at their end, before the tests of another module.
+
+    Each walk for garbage after that would be one through all that was imported, and in a fork it would copy that.
+    """
+
+    def __init__(self) -> None:
+        self._unfreeze = gc.unfreeze
+        self._is_due = False
+        self._module = ""
+
+    def unfreeze(self) -> None:
+        """Thaw everything; stands where ``gc.unfreeze`` stood."""
+        self._unfreeze()
+        self._is_due = True
+
+    def comes(self, test: str) -> None:
+        """Told before each *test*, by its name: module, class and method."""
+        module = test.rpartition(".")[0].rpartition(".")[0]
+        if self._is_due and module != self._module:
+            self._is_due = False
+            gc.freeze()
+        self._module = module
+
+
+class _Loader(TestLoader):
+    """Finds tests for trial, and tells *refreezing* of each."""
+
+    def __init__(self, refreezing: Refreezing) -> None:
+        super().__init__()
+        self._refreezing = refreezing
+
+    def loadByName(self, name: str, recurse: bool = False) -> Any:
+        self._refreezing.comes(name)
+        return super().loadByName(name, recurse)
 
 
 class FileObserver:
@@ -141,6 +180,9 @@ def _work(workertrial: Any, folder: str, commands: int, answers: int) -> None:
     os.makedirs(folder, exist_ok=True)
     with open(os.path.join(folder, "test.log"), "w", encoding="utf-8", buffering=1) as log:
         workertrial.WorkerLogObserver = lambda protocol: FileObserver(log)
+        refreezing = Refreezing()
+        gc.unfreeze = refreezing.unfreeze
+        sys.modules["twisted.trial._dist.worker"].TestLoader = partial(_Loader, refreezing)  # type: ignore[attr-defined]
         workertrial.main(
             _fdopen=lambda fd, mode: _Chunks(commands) if mode == "rb" else os.fdopen(answers, mode)
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import signal
 import sys
@@ -22,7 +23,7 @@ from twisted.python.filepath import FilePath
 from twisted.trial._dist import _WORKER_AMP_STDIN, _WORKER_AMP_STDOUT
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
-from tests.forking import FileObserver, Fork, begin_anew, fork_processes
+from tests.forking import FileObserver, Fork, Refreezing, begin_anew, fork_processes
 
 PATIENCE = 30.0
 
@@ -182,3 +183,23 @@ class ObserverTests(SynchronousTestCase):
         observer.emit({"message": (), "isError": 0})
         observer.emit({"message": ("second", "word"), "isError": 0})
         self.assertEqual(file.getvalue(), "first\nsecond word\n")
+
+
+class RefreezingTests(SynchronousTestCase):
+    """What a test has thawed."""
+
+    def test_frozen_anew(self) -> None:
+        """It is frozen before the first test of another module, and nothing is that came after, as long as nobody thaws again."""
+        refreezing = Refreezing()
+        self.patch(gc, "unfreeze", refreezing.unfreeze)
+        refreezing.comes("tests.one.ThingTests.test_a")
+        gc.freeze()
+        gc.unfreeze()
+        refreezing.comes("tests.one.OtherTests.test_b")
+        self.assertEqual(gc.get_freeze_count(), 0)
+        refreezing.comes("tests.other.ThingTests.test_a")
+        frozen = gc.get_freeze_count()
+        self.assertGreater(frozen, 10_000)
+        came_after: list[list[int]] = [[] for _ in range(1000)]
+        refreezing.comes("tests.another.ThingTests.test_a")
+        self.assertLess(gc.get_freeze_count() - frozen, len(came_after))
