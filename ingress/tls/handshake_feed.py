@@ -118,6 +118,12 @@ class HandshakeFeed:
             return WANT_WRITE
         return self._end() if self._is_over else WANT_READ
 
+    def hear_end(self) -> int:
+        """Take a step on the socket: the peer has ended behind a part of a record, and OpenSSL says what that is."""
+        self.is_amid = False
+        self._end()
+        return step(self._connection)
+
     def _take(self, received: bytes) -> int:
         """Have OpenSSL take the whole records of *received*, which lies in the socket, up to the end of the handshake; return where they end."""
         connection, memory, at = self._connection, self._input, 0

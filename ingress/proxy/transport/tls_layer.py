@@ -17,7 +17,7 @@ class TLSLayer(TLSMemoryBIOProtocol):
     def _tlsShutdownFinished(self, reason: Failure | None) -> None:
         if reason is not None:
             reason.cleanFailure()
-            if not reason.value.args:
+            if reason.value is not None and not reason.value.args:
                 # A goodbye amid the handshake has no words, which Twisted would look for: it is an end that comes too early.
                 reason = Failure(SSL.SysCallError(-1, "Unexpected EOF"))
         super()._tlsShutdownFinished(reason)

@@ -19,6 +19,7 @@ from ingress.proxy.contract.transport import REFUSED, TIMED_OUT, Receiver
 from ingress.proxy.transport.epoll.epoll_set import EDGE, READ, WRITE, EpollSet
 from ingress.proxy.transport.epoll.stream import StreamTransport
 from ingress.proxy.transport.epoll.tls import TLSTransport
+from ingress.proxy.transport.socket_facts import has_ended
 from ingress.tls.binding import WANT_WRITE, forget_errors
 from ingress.tls.handshake_feed import HandshakeFeed
 from ingress.tls.upstream import UpstreamContexts
@@ -95,6 +96,8 @@ class EpollConnecting:
         assert feed is not None
         try:
             awaited = feed.step()
+            if feed.is_amid and has_ended(self._sock):
+                awaited = feed.hear_end()
         except (SSL.Error, OSError) as error:
             forget_errors()
             self._leave()

@@ -151,6 +151,8 @@ class TLSTransport(StreamTransport):
         try:
             assert self._feed is not None
             awaited = self._feed.step()
+            if self._feed.is_amid and self.has_left:
+                awaited = self._feed.hear_end()
         except SSL.Error as problem:
             forget_errors()
             self._refused(problem)
