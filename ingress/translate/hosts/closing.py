@@ -52,9 +52,12 @@ def close_host(
 
     Where hosts are shared, all namespaces are one; without *quirks*, each Ingress speaks for its own paths alone.
     """
+    has_others = len(all_parsed) > 1
     for number, parsed in enumerate(all_parsed):
+        if number and not number % CLAIMS_AT_ONCE:
+            yield
         is_rooted = False
-        if len(all_parsed) > 1 and parsed.settings.of(URL_REDIRECTS).app_root:
+        if has_others and parsed.settings.of(URL_REDIRECTS).app_root:
             # The oldest one has its / anyhow, if it has any path.
             is_rooted = number > 0 or all(claim.is_added for claim in claims_to(parsed, host))
         if (
