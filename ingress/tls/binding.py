@@ -33,6 +33,7 @@ MOST_RECORDS: Final = 16
 """Those are received at once; then others have their turn.  Each may be of an octet: a peer that sends a message a record is read by the turn, and not by the record."""
 # Nothing is written into it before it is used, so it is no memory of a process that receives little.
 _ROOM = ffi.new_allocator(should_clear_after_alloc=False)("char[]", MOST_RECORDS * RECORD_BYTES)
+_make_memory: Final = lib.BIO_s_mem()
 _FLIGHT: Final = ffi.new_allocator(should_clear_after_alloc=False)("char[]", RECORD_BYTES)
 _LENT: Final = memoryview(ffi.buffer(_ROOM))
 _is_lent = False
@@ -243,8 +244,8 @@ def put_on_memory(connection: SSL.Connection) -> tuple[Any, Any]:
 
     They are OpenSSL's, and gone with the connection or once it is put on a socket again.
     """
-    read, write = lib.BIO_new(lib.BIO_s_mem()), lib.BIO_new(lib.BIO_s_mem())
-    if ffi.NULL in (read, write):
+    read, write = lib.BIO_new(_make_memory), lib.BIO_new(_make_memory)
+    if read == ffi.NULL or write == ffi.NULL:
         lib.ERR_clear_error()
         raise MemoryError("OpenSSL makes no memory to read and write")
     lib.SSL_set_bio(connection._ssl, read, write)
@@ -266,6 +267,11 @@ def written(memory: Any) -> bytes:
         size = int(lib.BIO_read(memory, _FLIGHT, RECORD_BYTES))
         taken += ffi.unpack(_FLIGHT, size) if size > 0 else b""
     return taken
+
+
+def asks_for_certificate(connection: SSL.Connection) -> bool:
+    """Whether the peer of *connection* is to show a certificate, by the context that it has by now."""
+    return bool(lib.SSL_get_verify_mode(connection._ssl) != SSL.VERIFY_NONE)
 
 
 def put_on_socket(connection: SSL.Connection, sock: socket.socket) -> None:

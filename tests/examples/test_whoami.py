@@ -213,6 +213,6 @@ class ProcessTests(SynchronousTestCase):
             taken.listen()
             port = taken.getsockname()[1]
             process = self.start("--port", str(port))
-            _, errors = process.communicate(timeout=20)
+            _, errors = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 1)
         self.assertEqual(errors, f"whoami: cannot listen on 127.0.0.1:{port}: Address already in use\n")

@@ -9,9 +9,10 @@ from datetime import UTC, datetime
 from OpenSSL import SSL
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.tls.binding import WANT_READ, WANT_WRITE, receive, suit_socket
+from ingress.tls.binding import WANT_READ, WANT_WRITE, receive, restrict_groups, suit_socket
 from ingress.tls.contexts import ServerContexts
 from ingress.tls.generated_certificate import generate_certificate
+from ingress.tls.handshake_feed import _RETRY as RETRY
 from ingress.tls.handshake_feed import MOST_RECORDS, RECORDS_AT_ONCE, HandshakeFeed, end_of_record
 
 RECORD = b"\x16\x03\x01"
@@ -27,6 +28,11 @@ def records(message: bytes, size: int) -> bytes:
 def resized(flight: bytes, size: int) -> bytes:
     """Return the record of a hello as records of so many bytes."""
     return records(flight[5:], size)
+
+
+def has_socket(feed: HandshakeFeed) -> bool:
+    """Whether OpenSSL reads the socket itself by now."""
+    return feed._input is None
 
 
 class RecordTests(SynchronousTestCase):
@@ -47,8 +53,8 @@ class RecordTests(SynchronousTestCase):
             self.assertEqual(end_of_record(odd, 0), 5)
 
 
-class FeedTests(SynchronousTestCase):
-    """Handshakes on sockets."""
+class FeedCase(SynchronousTestCase):
+    """A server on a socket, and a client."""
 
     version = SSL.TLS1_3_VERSION
 
@@ -85,6 +91,10 @@ class FeedTests(SynchronousTestCase):
         """Have the client read what it was sent."""
         self.client.bio_write(self.far.recv(1 << 16))
 
+
+class FeedTests(FeedCase):
+    """Handshakes on sockets."""
+
     def test_whole(self) -> None:
         """A handshake takes two steps, and what came behind it is read from the socket."""
         self.far.send(self.said())
@@ -96,6 +106,21 @@ class FeedTests(SynchronousTestCase):
         self.far.send(last + self.client.bio_read(1 << 16))
         self.assertEqual(self.feed.step(), 0)
         self.assertEqual(receive(self.server, 16), (b"request", 1, None))
+
+    def test_socket_behind_the_hello(self) -> None:
+        """Once a hello is answered OpenSSL has the socket."""
+        self.far.send(self.said())
+        self.feed.step()
+        self.assertTrue(has_socket(self.feed))
+
+    def test_certificate_to_come(self) -> None:
+        """Where the client is to show a certificate, which may be large, all of the handshake goes through memory."""
+        self.server.set_verify(SSL.VERIFY_PEER, lambda *_: True)
+        self.far.send(self.said())
+        self.assertEqual((self.feed.step(), has_socket(self.feed)), (WANT_READ, False))
+        self.hear()
+        self.far.send(self.said())
+        self.assertEqual((self.feed.step(), has_socket(self.feed)), (0, True))
 
     def test_in_pieces(self) -> None:
         """What is no whole record stays in the socket until it is one, wherever it is cut."""
@@ -193,6 +218,26 @@ class FeedTestsOfTLS12(FeedTests):
         self.client.send(b"request")
         self.far.send(self.client.bio_read(1 << 16))
         self.assertEqual(receive(self.server, 16), (b"request", 1, None))
+
+
+class AnotherHelloTests(FeedCase):
+    """A client whose hello has no key of a group that is spoken here."""
+
+    def test_memory_until_it_is_answered(self) -> None:
+        """OpenSSL has the socket once the second hello is answered."""
+        context = SSL.Context(SSL.TLS_CLIENT_METHOD)
+        restrict_groups(context, b"*secp521r1:X25519")
+        self.client = SSL.Connection(context, None)
+        self.client.set_connect_state()
+        self.far.send(self.said())
+        self.assertEqual((self.feed.step(), has_socket(self.feed)), (WANT_READ, False))
+        self.assertIn(RETRY, self.far.recv(1 << 16, socket.MSG_PEEK))
+        self.hear()
+        self.far.send(self.said())
+        self.assertEqual((self.feed.step(), has_socket(self.feed)), (WANT_READ, True))
+        self.hear()
+        self.far.send(self.said())
+        self.assertEqual(self.feed.step(), 0)
 
 
 class ClientFeedTests(SynchronousTestCase):
