@@ -1,8 +1,8 @@
 """Which upgrades of HTTP/1.1 may be asked of an endpoint, and what it may agree to (RFC 9110 section 7.8).
 
-Any protocol but those that are HTTP once more, or TLS with anything inside of it: HTTP of any version, ``h2c`` above all (RFC 9113
-section 3.1 has done away with it), and TLS in the middle of a connection (RFC 2817).  Requests that follow inside of such a tunnel would reach
-the endpoint past every rule that is applied here.
+Those that are known to be used behind proxies.  All others are left out of the request, as a server may ignore them: HTTP of any version,
+``h2c`` above all (RFC 9113 section 3.1 has done away with it), and TLS in the middle of a connection (RFC 2817) are such that requests inside of
+the tunnel would reach the endpoint past every rule that is applied here, and of what nobody knows that cannot be said.
 """
 
 import re
@@ -13,10 +13,21 @@ from ingress.http.grammar import TOKEN
 WEBSOCKET: Final = b"websocket"
 """RFC 6455 section 4.1; names of protocols are compared without regard to case."""
 
+_RELAYED: Final = frozenset(
+    (
+        WEBSOCKET,
+        # Of old kubectls and dashboards: exec, attach and port-forward of the Kubernetes API.
+        b"spdy",
+        # Of Docker: exec and attach.
+        b"tcp",
+        # Of Tailscale: its control servers (Headscale is one), and its relays.
+        b"tailscale-control-protocol",
+        b"derp",
+    )
+)
+"""By the name, without the version behind the slash."""
 _PROTOCOL: Final = TOKEN + rb"(?:/" + TOKEN + rb")?"
 _is_list: Final = re.compile(_PROTOCOL + rb"(?:[ \t]*,[ \t]*" + _PROTOCOL + rb")*").fullmatch
-_find_hidden_requests: Final = re.compile(rb"(?:^|[, \t])(?:http|h[23]|tls|ssl)", re.IGNORECASE).search
-"""By the beginnings of names, so that drafts (``h2c-14``) and spellings of servers (``https``) are among them."""
 
 
 def relayed_upgrade(value: bytes) -> bytes:
@@ -24,7 +35,9 @@ def relayed_upgrade(value: bytes) -> bytes:
 
     A list goes on as a whole or not at all: one that names what does not pass asks for it.
     """
-    return value if _is_list(value) and not _find_hidden_requests(value) else b""
+    if not _is_list(value):
+        return b""
+    return value if all(name.partition(b"/")[0] in _RELAYED for name in _names_in(value)) else b""
 
 
 def may_switch(asked: bytes, agreed: bytes) -> bool:
