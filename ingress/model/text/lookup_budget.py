@@ -30,8 +30,6 @@ _FREE: Final = 1 << 15
 """What any lookup may cost, whatever others have: a tenth of a millisecond, in which some dozens of usual expressions are run."""
 _MAX_RUNNING: Final = MAX_WORK + MAX_RUN * (_RUN + _LOOK)
 """What lookups may cost in one turn besides: about as much as the dearest of them."""
-
-
 UNBOUNDED: Final = sys.maxsize
 """What a lookup may cost that has a turn for itself: it is made anew each time, so nothing but making programs may defer it once more."""
 
@@ -52,18 +50,16 @@ class Made(Protocol):
 
 
 class TurnBudget:
-    """What the lookups of one turn may still cost together."""
+    """What the lookups of one turn may still cost together: to make programs, and to run them."""
 
     __slots__ = ("making", "running")
 
-    def __init__(self) -> None:
-        self.making = MAX_MAKING
-        self.running = _MAX_RUNNING
+    def __init__(self, running: int = _MAX_RUNNING) -> None:
+        self.making, self.running = MAX_MAKING, running
 
     def renew(self) -> None:
         """Let lookups cost as much again, since others have had a turn."""
-        self.making = MAX_MAKING
-        self.running = _MAX_RUNNING
+        self.making, self.running = MAX_MAKING, _MAX_RUNNING
 
 
 class LookupCost:
@@ -72,10 +68,7 @@ class LookupCost:
     __slots__ = ("_budget", "_free", "_runs", "_work")
 
     def __init__(self, budget: TurnBudget | None) -> None:
-        if budget is None:
-            budget = TurnBudget()
-            budget.running = UNBOUNDED
-        self._budget = budget
+        self._budget = TurnBudget(UNBOUNDED) if budget is None else budget
         self._work, self._runs, self._free = MAX_WORK, MAX_RUN, _FREE
 
     def may_run(self, work: int) -> bool:

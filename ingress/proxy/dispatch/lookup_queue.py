@@ -122,8 +122,7 @@ class LookupQueue:
         self._first, self._is_deferred = exchange, False
         # Its answer may lead at once to the next request of its client, whose lookup is one of the others.
         self.budget.making = 0
-        own = TurnBudget()
-        own.running = UNBOUNDED
+        own = TurnBudget(UNBOUNDED)
         try:
             go_on(own)
         except Exception:

@@ -1,5 +1,6 @@
 """Tests for ``ingress.proxy.dispatch.lookup_queue``: requests whose route is dear to find."""
 
+from collections.abc import Sequence
 from itertools import groupby, pairwise
 from typing import NoReturn
 
@@ -45,18 +46,18 @@ class LookupQueueTests(ProxyCase):
         """Have lookups that are deferred wait in *queue*, whose turns the test takes."""
         self.stage.resource._lookup_queue, self.stage.resource._budget = queue, queue.budget
 
-    def all_waiting(self, queue: LookupQueue) -> list[Peer]:
-        """Return clients that have asked one host each, and wait in *queue*."""
+    def all_asking(self, queue: LookupQueue, hosts: Sequence[str] = HOSTS) -> list[Peer]:
+        """Return clients that have asked one of *hosts* each, and wait in *queue* if they are deferred."""
         self.have(queue)
-        clients = [self.stage.open() for _ in HOSTS]
-        for client, host in zip(clients, HOSTS, strict=True):
+        clients = [self.stage.open() for _ in hosts]
+        for client, host in zip(clients, hosts, strict=True):
             client.say(self.asking(host))
         return clients
 
     def test_different_programs(self) -> None:
         """Requests whose programs cannot be kept all together are answered nevertheless: one after the other has its own made."""
         slices = Clock()
-        clients = self.all_waiting(LookupQueue(slices))
+        clients = self.all_asking(LookupQueue(slices))
         slices.advance(0)
         for client in clients:
             self.assert_status(client.take(), 404)
@@ -73,7 +74,7 @@ class LookupQueueTests(ProxyCase):
         """However many wait, one of them has programs made in a turn; who has left meanwhile has none made."""
         turns = Turns()
         queue = LookupQueue(turns)  # type: ignore[arg-type]
-        clients = self.all_waiting(queue)
+        clients = self.all_asking(queue)
         self.assertEqual(len(queue), len(HOSTS))
         clients[1].reset()
         answered: list[list[int]] = []
@@ -99,10 +100,7 @@ class LookupQueueTests(ProxyCase):
         self.publish([route for host in hosts for route in routes_of(host, 100)])
         turns = Turns()
         queue = LookupQueue(turns)  # type: ignore[arg-type]
-        self.have(queue)
-        clients = [self.stage.open() for _ in hosts]
-        for client, host in zip(clients, hosts, strict=True):
-            client.say(self.asking(host))
+        clients = self.all_asking(queue, hosts)
         made = [len(expressions._programs)]
         self.assertTrue(0 < len(queue) < len(hosts), len(queue))
         is_over = False
@@ -149,7 +147,7 @@ class LookupQueueTests(ProxyCase):
         down.say(self.asking("few.test"))
         self.assert_status(down.take(), 404)
         turns = Turns()
-        clients = self.all_waiting(LookupQueue(turns))  # type: ignore[arg-type]
+        clients = self.all_asking(LookupQueue(turns))  # type: ignore[arg-type]
         is_over = False
         while not is_over:
             down.say(self.asking("few.test"))
@@ -161,11 +159,8 @@ class LookupQueueTests(ProxyCase):
     def test_hosts_take_turns(self) -> None:
         """A request waits for one of each other host, and not for all that have come before it."""
         turns = Turns()
-        self.have(LookupQueue(turns))  # type: ignore[arg-type]
         hosts = ("a.test", "a.test", "a.test", "b.test", "b.test", "c.test")
-        clients = [self.stage.open() for _ in hosts]
-        for client, host in zip(clients, hosts, strict=True):
-            client.say(self.asking(host))
+        clients = self.all_asking(LookupQueue(turns), hosts)  # type: ignore[arg-type]
         order: list[int] = []
         while turns.take():
             order += [
@@ -180,11 +175,8 @@ class LookupQueueTests(ProxyCase):
         """Whoever has a wildcard has one turn with all the names below it, of which a client can make up any number."""
         self.publish([route for host in ("*.wide.test", "a.test") for route in routes_of(host, COUNT)])
         turns = Turns()
-        self.have(LookupQueue(turns))  # type: ignore[arg-type]
         hosts = ("1.wide.test", "2.wide.test", "3.wide.test", "a.test", "4.wide.test")
-        clients = [self.stage.open() for _ in hosts]
-        for client, host in zip(clients, hosts, strict=True):
-            client.say(self.asking(host))
+        clients = self.all_asking(LookupQueue(turns), hosts)  # type: ignore[arg-type]
         order: list[str] = []
         while turns.take():
             order += [
@@ -254,7 +246,7 @@ class LookupQueueTests(ProxyCase):
     def test_bug(self) -> None:
         """Whoever meets a bug in its lookup is answered 500, and those behind go on."""
         slices = Clock()
-        clients = self.all_waiting(LookupQueue(slices))
+        clients = self.all_asking(LookupQueue(slices))
         real = expressions.program_of
         self.patch(expressions, "program_of", broken)
         slices.advance(0)
@@ -270,7 +262,7 @@ class LookupQueueTests(ProxyCase):
         """Where the queue itself fails all who wait are answered 500, and the next one is served."""
         need_plain_code()
         slices = Clock()
-        clients = self.all_waiting(LookupQueue(slices))
+        clients = self.all_asking(LookupQueue(slices))
         real = LookupQueue._is_still_deferred
         self.patch(LookupQueue, "_is_still_deferred", broken)
         slices.advance(0)
