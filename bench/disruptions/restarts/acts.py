@@ -21,6 +21,7 @@ def _victim(subject: Subject, number: signal.Signals) -> tuple[int, set[int]]:
     victim = max(subject.workers)
     # Nothing is accepted between the look and the end.
     os.kill(victim, signal.SIGSTOP)
+    subject.until(lambda: kernel.is_stopped(victim))
     ports = subject.site.ports
     own = kernel.clients(victim, (ports.http, ports.https))
     os.kill(victim, number)

@@ -58,17 +58,19 @@ class WebSocket(Http1Connection):
     def __init__(self, port: int, *, patience: float) -> None:
         super().__init__(port, patience=patience)
         self._came = b""
+        try:
+            self._open()
+        except (FailedError, OSError) as error:
+            self.close()
+            raise HandshakeError(self.local_port) from error
+
+    def _open(self) -> None:
         upgrade = (
             b"Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: "
         )
-        try:
-            self._sock.sendall(
-                b"GET /chat HTTP/1.1\r\nHost: %b\r\n%b%b\r\n\r\n" % (NAME.encode(), upgrade, KEY)
-            )
-            while b"\r\n\r\n" not in self._came:
-                self._came += self._receive()
-        except OSError as error:
-            raise HandshakeError(self.local_port) from error
+        self._sock.sendall(b"GET /chat HTTP/1.1\r\nHost: %b\r\n%b%b\r\n\r\n" % (NAME.encode(), upgrade, KEY))
+        while b"\r\n\r\n" not in self._came:
+            self._came += self._receive()
         head, _, self._came = self._came.partition(b"\r\n\r\n")
         if not head.startswith(b"HTTP/1.1 101"):
             raise FailedError(head.split(b"\r\n")[0].decode("latin-1"))

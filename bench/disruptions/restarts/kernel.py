@@ -34,6 +34,18 @@ def runs(pid: int) -> bool:
         return False
 
 
+def is_stopped(pid: int) -> bool:
+    """Whether no thread of *pid* runs any more, which is some time after it is sent SIGSTOP."""
+    for path in Path(f"/proc/{pid}/task").glob("*/stat"):
+        try:
+            state = path.read_bytes().rpartition(b")")[2].split()[0]
+        except OSError:
+            continue
+        if state not in (b"T", b"Z", b"X"):
+            return False
+    return True
+
+
 def children(pid: int) -> list[int]:
     """Return the children of *pid* that have not ended."""
     found: list[int] = []

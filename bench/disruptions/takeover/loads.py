@@ -58,7 +58,7 @@ class FailedError(Exception):
 
 
 class HandshakeError(OSError):
-    """A connection was made, from *local_port*, and TLS was not agreed on; the cause says why."""
+    """A connection was made, from *local_port*, and TLS, HTTP/2 or a WebSocket was not agreed on; the cause says why."""
 
     def __init__(self, local_port: int) -> None:
         super().__init__("no handshake")
@@ -168,9 +168,12 @@ class Http2Connection:
         self._next = 1
         self._came = b""
         self._last: int | None = None
-        self._sock.sendall(
-            _PREFACE + _frame(_SETTINGS, 0, 0) + _frame(_WINDOW_UPDATE, 0, 0, _MORE_WINDOW.to_bytes(4, "big"))
-        )
+        window = _frame(_WINDOW_UPDATE, 0, 0, _MORE_WINDOW.to_bytes(4, "big"))
+        try:
+            self._sock.sendall(_PREFACE + _frame(_SETTINGS, 0, 0) + window)
+        except OSError as error:
+            self.close()
+            raise HandshakeError(self.local_port) from error
 
     @property
     def is_over(self) -> bool:

@@ -56,6 +56,24 @@ class ClientTests(SynchronousTestCase):
         self.assertEqual([(one.why, one.is_cut) for one in lost[:1]], [("ended before the answer", True)])
         self.assertNotEqual(lost[0].port, 0)
 
+    def test_upgrades(self) -> None:
+        """A WebSocket that ends before it is one, or is refused, is a loss of the connection that it was asked for on."""
+        ports: list[int] = []
+
+        def end(sock: socket.socket) -> None:
+            ports.append(sock.getpeername()[1])
+
+        def refuse(sock: socket.socket) -> None:
+            ports.append(sock.getpeername()[1])
+            sock.sendall(b"HTTP/1.1 503 Service Unavailable\r\n\r\n")
+
+        _, lost = self.losses("websocket", end, refuse)
+        self.assertEqual([one.port for one in lost[:2]], ports)
+        self.assertEqual(
+            [one.why for one in lost[:2]],
+            ["ended before the answer in the handshake", "HTTP/1.1 503 Service Unavailable in the handshake"],
+        )
+
     def test_reasons(self) -> None:
         """Reasons are the same for all failures of a sort."""
         handshake = HandshakeError(4000)
