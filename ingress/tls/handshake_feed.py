@@ -10,7 +10,7 @@ two kilobytes.  So of a usual handshake the hello alone goes this way, which tak
 """
 
 import socket
-from typing import Any, Final
+from typing import Final
 
 from OpenSSL import SSL
 
@@ -19,11 +19,9 @@ from ingress.tls.binding import (
     WANT_READ,
     WANT_WRITE,
     asks_for_certificate,
-    feed,
-    put_on_memory,
+    hear,
     put_on_socket,
     step,
-    written,
 )
 
 RECORDS_AT_ONCE: Final = 32
@@ -60,21 +58,24 @@ class HandshakeFeed:
     # What most handshakes never change stands here, and costs each of them nothing.
     is_amid = False
     """Whether a part of a record lies in the socket, which tells of that for as long as it is asked."""
-    _begins = False
     _is_client = False
+    _begins = False
+    _owes = False
+    """Whether something is to be said before anything is heard: our hello, or what the socket did not take."""
+    _unsent = b""
     _is_over = False
     """Whether the handshake is over but for what is still to be sent."""
+    _has_socket = False
+    """Whether OpenSSL reads and writes the socket by now."""
     _records = 0
-    _unsent = b""
-    _input: Any
-    """What OpenSSL reads; None once it has the socket."""
+    _heard = b""
+    """What OpenSSL was given last, which is to be kept."""
 
     def __init__(self, connection: SSL.Connection, sock: socket.socket, begins: bool = False) -> None:
         self._connection = connection
         self._sock = sock
-        self._input, self._output = put_on_memory(connection)
         if begins:
-            self._begins = self._is_client = True
+            self._is_client = self._begins = self._owes = True
 
     def __repr__(self) -> str:
         return f"<HandshakeFeed of {self._connection!r} after {self._records} records>"
@@ -84,107 +85,107 @@ class HandshakeFeed:
 
         Raises ``SSL.Error`` where the handshake fails; the alert that tells the peer so is sent, if it takes that.
         """
-        if self._input is None:
-            return step(self._connection)
-        self.is_amid = False
-        if self._unsent and not self._send(self._unsent):
-            return WANT_WRITE
-        if self._is_over:
-            return self._end()
-        if self._begins:
-            self._begins = False
-            step(self._connection)
-            return WANT_READ if self._send(written(self._output)) else WANT_WRITE
+        connection, sock = self._connection, self._sock
+        if self._has_socket:
+            return step(connection)
+        if self._owes:
+            return self._pay()
+        self.is_amid = has_more = False
         try:
-            received = self._sock.recv(_USUAL, _PEEK)
-            if len(received) == _USUAL and end_of_record(received, 0) > _USUAL:
-                received = self._sock.recv(_LARGEST, _PEEK)
+            received = sock.recv(_USUAL, _PEEK)
         except (BlockingIOError, InterruptedError):
             return WANT_READ
         except OSError:
             received = b""
-        if not received:
-            # OpenSSL finds out, and says, how it has ended.
-            self._end()
-            return step(self._connection)
-        at = 0
-        try:
-            is_one = end_of_record(received, 0) == len(received)
-            at = self._take_one(received) if is_one else self._take(received)
-        finally:
-            # What fails has written an alert.
-            flight = written(self._output)
-            is_sent = self._send(flight)
-        if self._is_over:
+        size = len(received)
+        if size > _HEADER and size - _HEADER == received[3] << 8 | received[4]:
+            # One record that came alone, as a hello does.
+            self._records += 1
+            self._heard = received
+            awaited, said, fault = hear(connection, received)
+            sock.recv(size)
+        elif size:
+            awaited, said, fault, has_more = self._hear_some(received)
+        else:
+            return self.hear_end()
+        is_sent = not said or self._send(said)
+        if fault is not None:
+            raise fault
+        if not awaited:
+            self._is_over = True
             return self._end() if is_sent else WANT_WRITE
-        if at < len(received):
-            self.is_amid = end_of_record(received, at) > len(received)
-        elif flight and is_sent and self._is_rest_small(flight):
+        if self._records >= MOST_RECORDS:
+            raise SSL.Error([("SSL routines", "", "too many records in a handshake")])
+        if not is_sent:
+            return WANT_WRITE
+        if said and not has_more and self._is_rest_small(said):
             self._end()
-        return WANT_READ if is_sent else WANT_WRITE
+        return WANT_READ
 
-    def _is_rest_small(self, flight: bytes) -> bool:
-        """Whether no message that may still come in the handshake is large, once *flight* was sent."""
-        return (
-            not self._is_client and flight[_RANDOM] != _RETRY and not asks_for_certificate(self._connection)
-        )
+    def _pay(self) -> int:
+        """Say what is to be said before anything is heard."""
+        if self._begins:
+            self._begins = False
+            _, self._unsent, fault = hear(self._connection, b"")
+            if fault is not None:
+                raise fault
+        if not self._send(self._unsent):
+            return WANT_WRITE
+        return self._end() if self._is_over else WANT_READ
+
+    def _hear_some(self, received: bytes) -> tuple[int, bytes, SSL.Error | None, bool]:
+        """Have OpenSSL take the whole records of *received*, which lies in the socket, up to the end of the handshake.
+
+        Return what it waits for, what it says and how it failed, and whether anything is left in the socket.
+        """
+        if len(received) == _USUAL and end_of_record(received, 0) > _USUAL:
+            received = self._sock.recv(_LARGEST, _PEEK)
+        awaited, said, fault = WANT_READ, b"", None
+        at, size = 0, len(received)
+        left = min(RECORDS_AT_ONCE, MOST_RECORDS - self._records)
+        while left and awaited and fault is None and (end := end_of_record(received, at)) <= size:
+            left -= 1
+            self._records += 1
+            self._heard = received[at:end]
+            awaited, more, fault = hear(self._connection, self._heard)
+            said += more
+            at = end
+        if at:
+            self._sock.recv(at)
+        self.is_amid = at < size < end_of_record(received, at)
+        return awaited, said, fault, at < size
+
+    def _is_rest_small(self, said: bytes) -> bool:
+        """Whether no message that may still come in the handshake is large, once *said* was sent."""
+        return not self._is_client and said[_RANDOM] != _RETRY and not asks_for_certificate(self._connection)
 
     def hear_end(self) -> int:
-        """Take a step on the socket: the peer has ended behind a part of a record, and OpenSSL says what that is."""
+        """Take a step on the socket, of which OpenSSL finds out, and says, how it has ended."""
         self.is_amid = False
         self._end()
         return step(self._connection)
 
-    def _take(self, received: bytes) -> int:
-        """Have OpenSSL take the whole records of *received*, which lies in the socket, up to the end of the handshake; return where they end."""
-        connection, memory, at = self._connection, self._input, 0
-        left = min(RECORDS_AT_ONCE, MOST_RECORDS - self._records)
-        try:
-            while left and (end := end_of_record(received, at)) <= len(received):
-                left -= 1
-                self._records += 1
-                feed(memory, received[at:end])
-                at = end
-                if not step(connection):
-                    self._is_over = True
-                    break
-        finally:
-            if at:
-                self._sock.recv(at)
-        self._count()
-        return at
-
-    def _take_one(self, received: bytes) -> int:
-        """Have OpenSSL take *received*, which is one whole record, as a hello usually is; return where it ends."""
-        self._records += 1
-        try:
-            feed(self._input, received)
-            self._is_over = not step(self._connection)
-        finally:
-            self._sock.recv(len(received))
-        self._count()
-        return len(received)
-
-    def _count(self) -> None:
-        if self._records == MOST_RECORDS and not self._is_over:
-            raise SSL.Error([("SSL routines", "", "too many records in a handshake")])
-
     def _send(self, octets: bytes) -> bool:
         """Send *octets*; return whether the socket takes all of it, or nothing ever again."""
         try:
-            while octets:
-                octets = octets[self._sock.send(octets) :]
+            sent = self._sock.send(octets)
+            while sent < len(octets):
+                octets = octets[sent:]
+                sent = self._sock.send(octets)
         except (BlockingIOError, InterruptedError):
             self._unsent = octets
+            self._owes = True
             return False
         except OSError:
             # Who reads nothing any more may have said why.
             pass
-        self._unsent = b""
+        if self._owes:
+            self._unsent, self._owes = b"", False
         return True
 
     def _end(self) -> int:
         """Give OpenSSL the socket; return 0."""
-        self._input = self._output = None
         put_on_socket(self._connection, self._sock)
+        self._has_socket = True
+        self._heard = b""
         return 0

@@ -14,7 +14,7 @@ from ingress.identity.certificates import CertificateTable
 from ingress.identity.server_names import HandshakeSettings, HandshakeSettingsTable
 from ingress.model.requests.client_authentication import ClientAuthentication
 from ingress.tls.bases import BaseRow, Bases, InheritedTls
-from ingress.tls.binding import is_resumed
+from ingress.tls.binding import is_resumed, put_on_socket
 from ingress.tls.contexts import ServerContexts
 
 _PATIENCE = struct.pack("ll", 10, 0)
@@ -113,6 +113,7 @@ def _serve(
             with socket.socket(fileno=descriptors[0]) as sock:
                 sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _PATIENCE)
                 connection = contexts.connection_on(sock)
+                put_on_socket(connection, sock)
                 connection.set_accept_state()
                 try:
                     connection.do_handshake()

@@ -15,15 +15,15 @@ from ingress.proxy.transport.epoll.sockets import reset_on_close
 from ingress.tls import binding
 from ingress.tls.binding import (
     MOST_RECORDS,
+    RECORD_BYTES,
     WANT_READ,
     ServerConnection,
     agreed_on,
     be_found,
-    feed,
     forget_errors,
+    hear,
     judge_certificates,
     on_server_name,
-    put_on_memory,
     put_on_socket,
     receive,
     say_goodbye,
@@ -31,7 +31,6 @@ from ingress.tls.binding import (
     step,
     suit_socket,
     take_back,
-    written,
 )
 from ingress.tls.contexts import ServerContexts
 from ingress.tls.generated_certificate import generate_certificate
@@ -166,6 +165,7 @@ class ServerConnectionTests(TLSCase):
             ServerConnection(self.context, near),
             SSL.Connection(SSL.Context(SSL.TLS_CLIENT_METHOD), far),
         )
+        put_on_socket(server, near)
         server.set_accept_state()
         client.set_connect_state()
         client.set_tlsext_host_name(b"app.test")
@@ -190,26 +190,49 @@ class ServerConnectionTests(TLSCase):
         """Without a socket it is as pyOpenSSL makes it."""
         self.assertEqual(ServerConnection(self.context, None).bio_write(b"hello"), 5)
 
-    def test_on_memory(self) -> None:
-        """It reads what memory is fed with, writes into memory, and goes on with the socket."""
+    def test_hears(self) -> None:
+        """It takes a step by what it hears, tells what it says, and goes on with the socket."""
         server, client = self.begin()
         sock = server._socket
         assert sock is not None
-        read, write = put_on_memory(server)
-        self.assertEqual((step(server), written(write)), (WANT_READ, b""))
-        for _ in range(2):
+        for awaited in (WANT_READ, 0):
             with contextlib.suppress(SSL.WantReadError):
                 client.do_handshake()
-            feed(read, sock.recv(1 << 16))
-            awaited = step(server)
-            sock.send(written(write))
-            self.assertEqual(written(write), b"")
-        self.assertEqual(awaited, 0)
+            heard = sock.recv(1 << 16)
+            found, said, fault = hear(server, heard)
+            self.assertEqual((found, fault), (awaited, None))
+            sock.send(said)
         put_on_socket(server, sock)
         client.send(b"request")
         self.assertEqual(receive(server, MOST_RECORDS), (b"request", 1, None))
         server.send(b"answer")
         self.assertEqual(client.recv(100), b"answer")
+
+    def test_hears_nothing(self) -> None:
+        """Without octets it waits for some, and says nothing."""
+        server, _ = self.begin()
+        self.assertEqual(hear(server, b""), (WANT_READ, b"", None))
+
+    def test_hears_nonsense(self) -> None:
+        """How a handshake fails is returned, with the alert that says so."""
+        server, _ = self.begin()
+        _, said, fault = hear(server, b"\x16\x03\x01\x00\x04\x02\0\0\0")
+        self.assertIsInstance(fault, SSL.Error)
+        self.assertEqual((said[0], len(said)), (21, 7))
+        assert fault is not None
+        self.assertIsNone(fault.__traceback__)
+
+    def test_says_much(self) -> None:
+        """What is said may be more than a record."""
+        pem = generate_certificate(datetime.now(UTC)).chain_pem
+        for _ in range(60):
+            self.context.add_extra_chain_cert(crypto.load_certificate(crypto.FILETYPE_PEM, pem))
+        server, client = self.begin()
+        with contextlib.suppress(SSL.WantReadError):
+            client.do_handshake()
+        assert server._socket is not None
+        _, said, _ = hear(server, server._socket.recv(1 << 16))
+        self.assertGreater(len(said), RECORD_BYTES)
 
     def test_server_name(self) -> None:
         """The callback is told of the connection that takes the step, which is in no table, and of none of another thread's."""

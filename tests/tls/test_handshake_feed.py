@@ -32,7 +32,7 @@ def resized(flight: bytes, size: int) -> bytes:
 
 def has_socket(feed: HandshakeFeed) -> bool:
     """Whether OpenSSL reads the socket itself by now."""
-    return feed._input is None
+    return feed._has_socket
 
 
 class RecordTests(SynchronousTestCase):
