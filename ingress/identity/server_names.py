@@ -20,8 +20,6 @@ class HandshakeSettings:
     ciphers: tuple[str, ...] = ()
     """Suites of TLS 1.2 by their OpenSSL names, all of them known and sound, in order of
     preference; empty means those of the profile.  TLS 1.3 has suites of its own."""
-    prefers_server_ciphers: bool = False
-    """Whether our order of suites decides, and not the client's."""
     client_authentication: ClientAuthentication | None = None
     """What is asked of clients; None asks for nothing."""
 

@@ -266,9 +266,7 @@ class ServerContexts:
                 key, context = self._context_for(certificates, handshake_settings, protocols)
             if context is not None:
                 connection.set_context(context)
-            if handshake_settings.prefers_server_ciphers:
-                connection.set_options(SSL.OP_CIPHER_SERVER_PREFERENCE)
-            elif speaks and authentication is None and context is not None:
+            if speaks and authentication is None and context is not None:
                 self._remember(sent, handshake, context, key)
             if authentication is not None:
                 if is_resumed(connection):

@@ -16,10 +16,14 @@ HTTP_1_1 = b"http/1.1"
 HTTP_2 = b"h2"
 """Protocols by their names in handshakes (RFC 7301 section 6, RFC 9113 section 3.2)."""
 
+_PRIORITIZE_CHACHA = 1 << 21
+"""``SSL_OP_PRIORITIZE_CHACHA``, which pyOpenSSL has no name for: who prefers ChaCha20, since its processor knows no AES, gets it."""
+
 VERSIONS = {"1.2": SSL.TLS1_2_VERSION, "1.3": SSL.TLS1_3_VERSION}
 """The values of ``--tls-min-version``."""
 
-# Suites of TLS 1.2; those of TLS 1.3 are OpenSSL's own, all of them sound.
+TLS_1_3_SUITES = b"TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256"
+"""Those of TLS 1.3, in our order, which decides, as with those of TLS 1.2.  With the second one a handshake takes a tenth more of the processor's time, for its hash."""
 TLS_1_2_SUITES = (
     "ECDHE-ECDSA-AES128-GCM-SHA256",
     "ECDHE-RSA-AES128-GCM-SHA256",
@@ -63,10 +67,12 @@ def settle_profile(
     # signatures of a whole chain first, a hundred of them if it may.
     context.set_verify_depth(MOST_DEPTH)
     context.set_options(SSL.OP_NO_COMPRESSION | SSL.OP_NO_RENEGOTIATION)
+    context.set_options(SSL.OP_CIPHER_SERVER_PREFERENCE | _PRIORITIZE_CHACHA)
     # Idle connections give their read and write buffers back.
     context.set_mode(SSL.MODE_RELEASE_BUFFERS)
     # Tickets resume sessions without memory of ours; a cache would hold thousands.
     context.set_session_cache_mode(SSL.SESS_CACHE_OFF)
+    context.set_tls13_ciphersuites(TLS_1_3_SUITES)
     context.set_cipher_list(":".join(suites).encode("ascii"))
     restrict_groups(context, known_groups(groups))
     if protocols:

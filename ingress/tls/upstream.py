@@ -43,7 +43,7 @@ from ingress.model.upstream.upstream_tls import PeerName, PeerNameType, TlsSetti
 from ingress.tls.binding import words_of
 from ingress.tls.held_settings import HeldSettings, Offer
 from ingress.tls.peer_keys import is_taken
-from ingress.tls.profile import GROUPS, HTTP_1_1, HTTP_2, TLS_1_2_SUITES, offer_groups
+from ingress.tls.profile import GROUPS, HTTP_1_1, HTTP_2, TLS_1_2_SUITES, TLS_1_3_SUITES, offer_groups
 
 MAX_IDENTITIES = 1024
 MAX_SESSIONS = 2048
@@ -281,6 +281,7 @@ def _build(offer: Offer, note_fault: _NoteFault, groups: bytes) -> SSL.Context:
     context.set_mode(SSL.MODE_RELEASE_BUFFERS)
     context.set_min_proto_version(_VERSIONS[tls_settings.versions[0]])
     context.set_max_proto_version(_VERSIONS[tls_settings.versions[-1]])
+    context.set_tls13_ciphersuites(TLS_1_3_SUITES)
     context.set_cipher_list((tls_settings.ciphers or ":".join(TLS_1_2_SUITES)).encode("ascii"))
     offer_groups(context, groups)
     context.set_alpn_protos([HTTP_2 if offer.is_http2 else HTTP_1_1])

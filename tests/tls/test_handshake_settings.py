@@ -26,6 +26,7 @@ from ingress.tls.bases import TICKET_KEYS_SECONDS, Bases
 from ingress.tls.binding import forget_errors, is_resumed, restrict_groups
 from ingress.tls.contexts import ServerContexts
 from ingress.tls.handshake import Handshake, evidence_of, handshake_of
+from ingress.tls.profile import TLS_1_2_SUITES
 from tests.fakes.certificates import (
     Authority,
     PrivateKey,
@@ -164,12 +165,13 @@ class CipherTests(HandshakeSettingsCase):
         self.assertEqual(self.connect(b"other.com", weak).shown, self.table.exact["other.com"][0].fingerprint)
 
     def test_order(self) -> None:
-        """The client's order decides, unless the host prefers its own."""
+        """The host's order decides, whatever the client's is."""
         ours = ("ECDHE-ECDSA-AES256-GCM-SHA384", "ECDHE-ECDSA-AES128-GCM-SHA256")
-        theirs = client_context(SSL.TLS1_2_VERSION, ":".join(reversed(ours)).encode())
-        for prefers, expected in ((False, ours[1]), (True, ours[0])):
-            self.contexts.publish(self.table, handshake_settings(open_com=HandshakeSettings(ours, prefers)))
-            self.assertEqual(self.connect(b"open.com", theirs).connection.get_cipher_name(), expected)
+        for suites in (ours, ours[::-1]):
+            self.contexts.publish(self.table, handshake_settings(open_com=HandshakeSettings(suites)))
+            for theirs in (ours, ours[::-1]):
+                context = client_context(SSL.TLS1_2_VERSION, ":".join(theirs).encode())
+                self.assertEqual(self.connect(b"open.com", context).connection.get_cipher_name(), suites[0])
 
 
 class ClientCertificateTests(HandshakeSettingsCase):
@@ -479,7 +481,7 @@ class ResumptionTests(HandshakeSettingsCase):
         context = client_context(SSL.TLS1_3_VERSION)
         session = self.session(b"open.com", context)
         more = CertificateTable({**self.table.exact, "new.com": (certificate("new.com"),)})
-        changed = HandshakeSettings(prefers_server_ciphers=True)
+        changed = HandshakeSettings(ciphers=TLS_1_2_SUITES[:2])
         self.contexts.publish(
             more, handshake_settings(open_com=PLAIN_HANDSHAKE, closed_com=asking(), other_com=changed)
         )

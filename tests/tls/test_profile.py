@@ -11,7 +11,13 @@ from ingress.options.values import read_tls_groups
 from ingress.tls.binding import suit_socket
 from ingress.tls.contexts import ServerContexts
 from ingress.tls.generated_certificate import generate_certificate
-from ingress.tls.profile import GROUPS, TLS_1_2_SUITES, known_groups, new_server_context
+from ingress.tls.profile import (
+    GROUPS,
+    TLS_1_2_SUITES,
+    TLS_1_3_SUITES,
+    known_groups,
+    new_server_context,
+)
 from tests.tls.test_contexts import Client
 
 CONTEXTS = ServerContexts(generate_certificate(datetime.now(UTC)))
@@ -69,6 +75,26 @@ class ProfileTests(SynchronousTestCase):
         for other in (b"ECDHE-ECDSA-AES128-SHA", b"ECDHE-ECDSA-AES256-SHA384", b"ECDHE-ECDSA-AES128-CCM"):
             with self.assertRaises(SSL.Error):
                 connected(client_context(SSL.TLS1_2_VERSION, other))
+
+    def test_order_of_suites(self) -> None:
+        """Our order decides, so that AES-128 is spoken with whoever knows it; but who prefers ChaCha20 gets it."""
+        aes_128, aes_256, chacha20 = TLS_1_2_SUITES[0], TLS_1_2_SUITES[2], TLS_1_2_SUITES[4]
+        for offered, expected in (
+            ((aes_256, chacha20, aes_128), aes_128),
+            ((aes_256, chacha20), aes_256),
+            ((chacha20, aes_256, aes_128), chacha20),
+        ):
+            context = client_context(SSL.TLS1_2_VERSION, ":".join(offered).encode())
+            self.assertEqual(connected(context).get_cipher_name(), expected)
+        aes_128, aes_256, chacha20 = TLS_1_3_SUITES.decode().split(":")
+        for offered, expected in (
+            ((aes_256, chacha20, aes_128), aes_128),
+            ((aes_256, chacha20), aes_256),
+            ((chacha20, aes_256, aes_128), chacha20),
+        ):
+            context = client_context(SSL.TLS1_3_VERSION)
+            context.set_tls13_ciphersuites(":".join(offered).encode())
+            self.assertEqual(connected(context).get_cipher_name(), expected)
 
     def test_suites_of_annotations(self) -> None:
         """What ``ssl-ciphers`` may name is what the profile has, and OpenSSL knows all of it."""

@@ -111,7 +111,6 @@ class HostsTests(SynchronousTestCase):
             {
                 "plain.test": HandshakeSettings(),
                 "few.test": HandshakeSettings(ciphers=(TLS_1_2_SUITES[4], TLS_1_2_SUITES[5])),
-                "ours.test": HandshakeSettings(prefers_server_ciphers=True),
                 "asks.test": HandshakeSettings(client_authentication=asks),
             }
         )
@@ -122,7 +121,7 @@ class HostsTests(SynchronousTestCase):
             for strict in (False, True):
                 contexts = ServerContexts(OWN, http2=http2, strict_sni=strict)
                 contexts.publish(self.certificates, self.handshake_settings)
-                for name in ("own.test", "plain.test", "few.test", "ours.test", "asks.test"):
+                for name in ("own.test", "plain.test", "few.test", "asks.test"):
                     for version in VERSIONS:
                         found = agreed(contexts, [b"http/1.1", b"h2"], version, name.encode())
                         self.assertEqual(found, expected, (name, version, strict))

@@ -352,9 +352,8 @@ def _certificates(snapshot: Snapshot) -> dict[str, str]:
 def _suites(snapshot: Snapshot) -> dict[str, str]:
     shown = {}
     for host, tls_settings in sorted(snapshot.handshake_settings.by_host.items()):
-        if tls_settings.ciphers or tls_settings.prefers_server_ciphers:
-            whose = "in our order" if tls_settings.prefers_server_ciphers else "in the client's order"
-            shown[host] = f"{':'.join(tls_settings.ciphers) or 'those of the profile'}, {whose}"
+        if tls_settings.ciphers:
+            shown[host] = ":".join(tls_settings.ciphers)
     return shown
 
 

@@ -104,8 +104,8 @@ class CipherSettings:
     """What the annotations of one Ingress say about suites; they hold for its hosts as a whole."""
 
     chosen: Suites = Suites()
-    prefers_server: bool | None = None
-    """None: it says nothing."""
+    prefers_server: bool = True
+    """Whether our order is asked for, which decides in any case."""
 
 
 def _remarks(settings: CipherSettings, names: frozenset[str]) -> Iterator[Remark]:
@@ -117,6 +117,11 @@ def _remarks(settings: CipherSettings, names: frozenset[str]) -> Iterator[Remark
             "ssl-ciphers",
             f"{words}{more}: left out, as unknown, or without forward secrecy or authenticated encryption,"
             " or of TLS 1.3, whose suites are all offered",
+        )
+    if not settings.prefers_server:
+        yield Remark(
+            "ssl-prefer-server-ciphers",
+            "the order of the host decides all the same, but for clients that prefer ChaCha20-Poly1305, who get it",
         )
 
 
@@ -136,8 +141,9 @@ CIPHERS: Final = Family(
         "ssl-prefer-server-ciphers": Annotation(
             "prefers_server",
             parse_boolean,
-            values="`true` or `false`; false",
+            values="`true` or `false`; true",
             meaning="has the order of the host decide, and not that of clients",
+            differs="with `false` the order of the host decides, too, which a note tells; clients that prefer ChaCha20-Poly1305 get it in any case",
         ),
     },
 )

@@ -130,6 +130,7 @@ DIFFERENCES: Final[Mapping[str, _Differs]] = {
     "session-cookie-path": _with_expressions,
     "ssl-ciphers": _never,
     "ssl-passthrough": _never,
+    "ssl-prefer-server-ciphers": _never,
     "stream-snippet": _always,
     "temporal-redirect": _never,
     "upstream-hash-by": _never,

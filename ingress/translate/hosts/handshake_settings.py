@@ -7,10 +7,8 @@ of the namespace that the host belongs to (``ingress.translate.ownership``).
 
 from collections.abc import Sequence
 
-from attrs import evolve
-
 from ingress.annotations.annotations import AnnotationReader
-from ingress.annotations.hosts.ciphers import CIPHERS, CipherSettings
+from ingress.annotations.hosts.ciphers import CIPHERS
 from ingress.identity.server_names import PLAIN_HANDSHAKE, HandshakeSettings
 from ingress.model.cluster.objects import Owner
 from ingress.model.cluster.problems import Problem
@@ -30,24 +28,15 @@ def host_handshake_settings(
     *authentication* is what was decided about client certificates, which needs more than readings;
     *owner* to whom the host belongs, None where all may speak for it; *usual* are the operator's suites.
     """
-    suites: tuple[str, ...] = ()
-    prefers_server: bool | None = None
+    suites = usual
     for parsed in all_parsed:
-        if is_stranger(parsed.owner, owner):
-            continue
-        ciphers = parsed.settings.of(CIPHERS)
-        suites = suites or ciphers.chosen.kept
-        if prefers_server is None:
-            prefers_server = ciphers.prefers_server
-    suites = suites or usual
-    if not suites and not prefers_server and authentication is None:
+        said = parsed.settings.of(CIPHERS).chosen.kept
+        if said and not is_stranger(parsed.owner, owner):
+            suites = said
+            break
+    if not suites and authentication is None:
         return PLAIN_HANDSHAKE
-    return evolve(
-        PLAIN_HANDSHAKE,
-        ciphers=suites,
-        prefers_server_ciphers=bool(prefers_server),
-        client_authentication=authentication,
-    )
+    return HandshakeSettings(suites, authentication)
 
 
 def handshake_settings_problems(
@@ -56,17 +45,9 @@ def handshake_settings_problems(
     """Tell those of *all_parsed* that ask in vain for settings of *host*, since it belongs to another namespace."""
     if owner is None or len(all_parsed) < 2:
         return ()
-    problems: list[Problem] = []
-    for parsed in all_parsed:
-        if parsed.settings.of(CIPHERS) == _NOTHING or not is_stranger(parsed.owner, owner):
-            continue
-        for name, annotation in CIPHERS.annotations.items():
-            if getattr(parsed.settings.of(CIPHERS), annotation.setting) != getattr(
-                _NOTHING, annotation.setting
-            ):
-                what = f"{name} of other namespaces has no effect there"
-                problems.append(told(parsed.owner, annotations.field(name), what, host, owner))
-    return tuple(problems)
-
-
-_NOTHING = CipherSettings()
+    field, what = annotations.field("ssl-ciphers"), "ssl-ciphers of other namespaces has no effect there"
+    return tuple(
+        told(parsed.owner, field, what, host, owner)
+        for parsed in all_parsed
+        if parsed.settings.of(CIPHERS).chosen.kept and is_stranger(parsed.owner, owner)
+    )

@@ -76,3 +76,9 @@ class SuitesTests(SynchronousTestCase):
             found, problems = AnnotationReader(PREFIX).read(ingress("a", "/", ssl_ciphers=text))
             self.assertEqual(found.of(CIPHERS).chosen.kept, ALLOWED_SUITES)
             self.assertEqual([problem.is_note for problem in problems], [True] * told)
+
+    def test_order(self) -> None:
+        """Who asks for the client's order is told that the host's decides."""
+        for text, told in (("false", 1), ("true", 0)):
+            _, problems = AnnotationReader(PREFIX).read(ingress("a", "/", ssl_prefer_server_ciphers=text))
+            self.assertEqual([problem.is_note for problem in problems], [True] * told)

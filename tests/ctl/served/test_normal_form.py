@@ -215,7 +215,7 @@ spec: {ports: [{name: dns, port: 53, protocol: UDP}, {name: dns-tcp, port: 53}]}
             " balancing_beside",
             WeightedBackend: "backend weight filters secure_backend stand_in",
             Variant: "conditions weighted filters",
-            HandshakeSettings: "ciphers prefers_server_ciphers client_authentication",
+            HandshakeSettings: "ciphers client_authentication",
             Snapshot: "table backends certificates handshake_settings _problems serving listeners others replicas attached"
             " replica_addresses",
             StreamRoute: "host sort owner weighted path timeouts is_logged sends_header may_rest",

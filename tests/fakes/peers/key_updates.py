@@ -12,6 +12,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDFExpand
 from OpenSSL import SSL
 
 _HANDSHAKE, _APPLICATION_DATA = b"\x16", b"\x17"
+_SUITE = "TLS_AES_256_GCM_SHA384"
 _KEY_UPDATE = b"\x18\x00\x00\x01"
 
 
@@ -21,6 +22,7 @@ class KeyUpdates:
     def __init__(self, server_name: bytes) -> None:
         context = SSL.Context(SSL.TLS_CLIENT_METHOD)
         context.set_min_proto_version(SSL.TLS1_3_VERSION)
+        context.set_tls13_ciphersuites(_SUITE.encode())
         context.set_keylog_callback(self._log_key)
         self.connection = SSL.Connection(context, None)
         self.connection.set_tlsext_host_name(server_name)
@@ -41,7 +43,7 @@ class KeyUpdates:
             self.connection.do_handshake()
         except SSL.WantReadError:
             return self._to_send(), False
-        if self.connection.get_cipher_name() != "TLS_AES_256_GCM_SHA384":
+        if self.connection.get_cipher_name() != _SUITE:
             raise AssertionError("the server chose another suite")
         return self._to_send(), True
 

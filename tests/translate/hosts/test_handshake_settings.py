@@ -32,18 +32,15 @@ class HostHandshakeSettingsTests(SynchronousTestCase):
     def test_nothing_asked(self) -> None:
         """Hosts for which nothing is asked share one value."""
         self.assertIs(host_handshake_settings([parsed({})]), PLAIN_HANDSHAKE)
-        self.assertIs(
-            host_handshake_settings([parsed({"ssl-prefer-server-ciphers": "false"})]), PLAIN_HANDSHAKE
-        )
+        for either in ("false", "true"):
+            settings = host_handshake_settings([parsed({"ssl-prefer-server-ciphers": either})])
+            self.assertIs(settings, PLAIN_HANDSHAKE)
 
     def test_oldest_decides(self) -> None:
-        """Each setting is that of the first Ingress that says anything about it."""
-        silent, suites = parsed({}), parsed({"ssl-ciphers": ONE})
-        both = parsed({"ssl-ciphers": TWO, "ssl-prefer-server-ciphers": "true"})
-        no = parsed({"ssl-prefer-server-ciphers": "false"})
-        self.assertEqual(host_handshake_settings([silent, suites, both]), HandshakeSettings((ONE,), True))
-        self.assertEqual(host_handshake_settings([both, suites]), HandshakeSettings((TWO,), True))
-        self.assertEqual(host_handshake_settings([no, both]), HandshakeSettings((TWO,)))
+        """Suites are those of the first Ingress that says anything about them."""
+        silent, one, two = parsed({}), parsed({"ssl-ciphers": ONE}), parsed({"ssl-ciphers": TWO})
+        self.assertEqual(host_handshake_settings([silent, one, two]), HandshakeSettings((ONE,)))
+        self.assertEqual(host_handshake_settings([two, one]), HandshakeSettings((TWO,)))
 
     def test_client_certificates(self) -> None:
         """What is asked of clients belongs to the settings."""
