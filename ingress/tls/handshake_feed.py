@@ -60,7 +60,7 @@ class HandshakeFeed:
     """Whether a part of a record lies in the socket, which tells of that for as long as it is asked."""
     _is_client = False
     _begins = False
-    _owes = False
+    _must_speak = False
     """Whether something is to be said before anything is heard: our hello, or what the socket did not take."""
     _unsent = b""
     _is_over = False
@@ -75,7 +75,7 @@ class HandshakeFeed:
         self._connection = connection
         self._sock = sock
         if begins:
-            self._is_client = self._begins = self._owes = True
+            self._is_client = self._begins = self._must_speak = True
 
     def __repr__(self) -> str:
         return f"<HandshakeFeed of {self._connection!r} after {self._records} records>"
@@ -88,8 +88,8 @@ class HandshakeFeed:
         connection, sock = self._connection, self._sock
         if self._has_socket:
             return step(connection)
-        if self._owes:
-            return self._pay()
+        if self._must_speak:
+            return self._speak()
         self.is_amid = has_more = False
         try:
             received = sock.recv(_USUAL, _PEEK)
@@ -122,7 +122,7 @@ class HandshakeFeed:
             self._end()
         return WANT_READ
 
-    def _pay(self) -> int:
+    def _speak(self) -> int:
         """Say what is to be said before anything is heard."""
         if self._begins:
             self._begins = False
@@ -174,13 +174,13 @@ class HandshakeFeed:
                 sent = self._sock.send(octets)
         except (BlockingIOError, InterruptedError):
             self._unsent = octets
-            self._owes = True
+            self._must_speak = True
             return False
         except OSError:
             # Who reads nothing any more may have said why.
             pass
-        if self._owes:
-            self._unsent, self._owes = b"", False
+        if self._must_speak:
+            self._unsent, self._must_speak = b"", False
         return True
 
     def _end(self) -> int:
