@@ -7,7 +7,7 @@
                       │
                       ▼
                     handshake.py: what the client showed (demands.py: what was asked, peer_keys.py: which keys take no time)
-                    handshake_feed.py: how much of it OpenSSL reads in a turn
+                    handshake_feed.py: how much of it OpenSSL reads in a turn; message_feed.py: and of messages that come behind it
 
     to endpoints            upstream.py: contexts by settings (held_settings.py), sessions by endpoint, and whose certificate it is
 

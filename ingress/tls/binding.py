@@ -35,9 +35,15 @@ MOST_RECORDS: Final = 16
 _ROOM = ffi.new_allocator(should_clear_after_alloc=False)("char[]", MOST_RECORDS * RECORD_BYTES)
 _make_memory: Final = lib.BIO_s_mem()
 _FLIGHT: Final = ffi.new_allocator(should_clear_after_alloc=False)("char[]", RECORD_BYTES)
+_where: Final = ffi.new("char **")
 _LENT: Final = memoryview(ffi.buffer(_ROOM))
 _is_lent = False
 """Whether somebody still takes what was received last from there."""
+
+MESSAGE: Final = SSL.Error("a message of the handshake")
+"""What follows the records that were received, where that is a message of the handshake behind the handshake."""
+_LOOP: Final = int(lib.SSL_CB_LOOP)
+_EXIT: Final = int(lib.SSL_CB_EXIT)
 
 _SHORT_OFFER: Final = 64
 """Bytes of an offer of protocols that may be remembered."""
@@ -52,6 +58,13 @@ the peer's own it is, and whether nothing is wrong; returns whether to go on.  I
 
 _stepping: SSL.Connection | None = None
 """Whose handshake takes a step at present."""
+
+_is_receiving = False
+"""Whether a connection on a socket is being read, ..."""
+_turned: tuple[Any, Any] | None = None
+"""... and the memory that it was put on meanwhile, as it has met a message of the handshake, ..."""
+_is_amid = False
+"""... whether a part of that is still to come."""
 
 
 @mypyc_attr(native_class=False)
@@ -250,20 +263,40 @@ def hear(connection: SSL.Connection, octets: bytes) -> tuple[int, bytes, SSL.Err
     # At the end of the octets there is no end of what is read.
     lib.BIO_set_mem_eof_return(read, -1)
     lib.SSL_set_bio(connection._ssl, read, write)
-    fault: SSL.Error | None = None
     try:
-        awaited = step(connection)
+        return step(connection), written(write), None
     except SSL.Error as problem:
         # With its traceback it would be a cycle with whoever is told, and keep the connection.
-        awaited, fault = WANT_READ, problem.with_traceback(None)
-    size = int(lib.BIO_read(write, _FLIGHT, RECORD_BYTES))
-    if size <= 0:
-        return awaited, b"", fault
-    said: bytes = ffi.unpack(_FLIGHT, size)
+        return WANT_READ, written(write), problem.with_traceback(None)
+
+
+def _put_on_memory(ssl: Any) -> tuple[Any, Any] | None:
+    """Have *ssl* read and write memory instead of its socket; return both, None where there is none.
+
+    They are OpenSSL's, and gone with the connection or once it is put on a socket again.
+    """
+    read, write = lib.BIO_new(_make_memory), lib.BIO_new(_make_memory)
+    if not read or not write:
+        return None
+    lib.SSL_set_bio(ssl, read, write)
+    return read, write
+
+
+def feed(memory: Any, octets: bytes) -> None:
+    """Have *memory*, which a connection reads, hold *octets* behind what it holds."""
+    if lib.BIO_write(memory, octets, len(octets)) != len(octets):
+        lib.ERR_clear_error()
+        raise MemoryError("OpenSSL takes no more")
+
+
+def written(memory: Any) -> bytes:
+    """Take what a connection has written into *memory*."""
+    size = int(lib.BIO_read(memory, _FLIGHT, RECORD_BYTES))
+    taken: bytes = ffi.unpack(_FLIGHT, size) if size > 0 else b""
     while size == RECORD_BYTES:
-        size = max(0, int(lib.BIO_read(write, _FLIGHT, RECORD_BYTES)))
-        said += ffi.unpack(_FLIGHT, size)
-    return awaited, said, fault
+        size = int(lib.BIO_read(memory, _FLIGHT, RECORD_BYTES))
+        taken += ffi.unpack(_FLIGHT, size) if size > 0 else b""
+    return taken
 
 
 def asks_for_certificate(connection: SSL.Connection) -> bool:
@@ -278,20 +311,48 @@ def put_on_socket(connection: SSL.Connection, sock: socket.socket) -> None:
         raise MemoryError("OpenSSL does not take a socket")
 
 
+def hear_messages(connection: SSL.Connection, accepts: bool) -> None:
+    """Have ``receive`` stop at messages of the handshake that come behind it, which is over; *connection* accepts, as a server, or does not.
+
+    OpenSSL reads one to its end in one call, for as long as records come that have a part of it: the hello of a client of TLS 1.2 that wants
+    another handshake, or the ticket of a server of TLS 1.3, may have 128 KiB, and each octet a record of its own.  What a client of TLS 1.3 may say
+    has five octets.
+    """
+    ssl = connection._ssl
+    if not accepts or lib.SSL_version(ssl) < SSL.TLS1_3_VERSION:
+        lib.SSL_set_info_callback(ssl, _on_progress)
+
+
+def _progressed(ssl: Any, where: int, result: int) -> None:
+    """Have a connection that is being read read memory, which is empty, where the body of a message begins."""
+    global _is_amid, _turned
+    if where & _LOOP:
+        _is_amid = True
+        if _is_receiving and _turned is None:
+            _turned = _put_on_memory(ssl)
+    elif where & _EXIT:
+        _is_amid = result != 1
+
+
+_on_progress: Final = ffi.callback("void (*)(const SSL *, int, int)", _progressed)
+
+
 def receive(
     connection: SSL.Connection, most: int, lends: bool = False
 ) -> tuple[bytes | memoryview, int, SSL.Error | None]:
     """Receive the next *most* records of *connection*, as far as they have come whole.
 
     Return their content, how many they were, and what follows them, if that is no record: it would be told only once.
+    Where it is ``MESSAGE``, the connection is on memory (``turned``).
     pyOpenSSL's own method makes memory for each read, asks how it went also where it went well, and raises an exception
     where nothing has come yet.  For one thread, whose reads share their memory; what has come is copied out of it once.
 
     With *lends*, more than a record is returned as this memory itself, which is to be given back (``take_back``).
     """
-    global _is_lent
+    global _is_lent, _is_receiving
     ssl = connection._ssl
     room = ffi.new("char[]", MOST_RECORDS * RECORD_BYTES) if _is_lent else _ROOM
+    _is_receiving = True
     size = lib.SSL_read(ssl, room, RECORD_BYTES)
     received = records = 0
     while size > 0:
@@ -300,16 +361,81 @@ def receive(
         if records == most:
             break
         size = lib.SSL_read(ssl, room + received, RECORD_BYTES)
-    if size <= 0 and lib.SSL_get_error(ssl, size) != lib.SSL_ERROR_WANT_READ:
-        try:
-            connection._raise_ssl_error(ssl, size)
-        except SSL.Error as problem:
-            # With its traceback it would be a cycle with whoever is told, and keep the connection.
-            return ffi.unpack(room, received), records, problem.with_traceback(None)
+    _is_receiving = False
+    if size <= 0:
+        fault = _fault(connection, size)
+        if _turned is not None:
+            if fault is None:
+                return ffi.unpack(room, received), records, MESSAGE
+            _tell_why(connection)
+        if fault is not None:
+            return ffi.unpack(room, received), records, fault
     if lends and received > RECORD_BYTES and not _is_lent:
         _is_lent = True
         return _LENT[:received], records, None
     return ffi.unpack(room, received), records, None
+
+
+def _fault(connection: SSL.Connection, size: int) -> SSL.Error | None:
+    """Return why a read of *connection* has returned *size*; None where there is just nothing yet."""
+    if lib.SSL_get_error(connection._ssl, size) == lib.SSL_ERROR_WANT_READ:
+        return None
+    try:
+        connection._raise_ssl_error(connection._ssl, size)
+    except SSL.Error as problem:
+        # With its traceback it would be a cycle with whoever is told, and keep the connection.
+        return problem.with_traceback(None)
+    return None
+
+
+def _tell_why(connection: SSL.Connection) -> None:
+    """Send the alert of *connection*, which a message has ended that it was put on memory for, if the socket takes it."""
+    memory, _ = turned()
+    alert, sock = written(memory[1]), connection._socket
+    assert sock is not None, "only who reads a socket is put on memory"
+    put_on_socket(connection, sock)
+    try:
+        sock.send(alert)
+    except OSError:
+        pass  # It ends, be it without a word.
+
+
+def turned() -> tuple[tuple[Any, Any], bool]:
+    """Return what the connection that met a ``MESSAGE`` just now reads, and what it writes, and whether a part of the message is still to come."""
+    global _turned
+    memory, _turned = _turned, None
+    assert memory is not None, "a message comes before"
+    return memory, _is_amid
+
+
+def receive_fed(
+    connection: SSL.Connection, memory: Any, octets: bytes, most: int
+) -> tuple[bytes, int, SSL.Error | None, int, bool]:
+    """Receive from *connection*, which reads *memory* and nothing else, what *octets* bring, by *most* reads, up to ``MOST_RECORDS``.
+
+    Return what ``receive`` does, how many octets were not read, and whether a part of a message is still to come.
+    """
+    global _is_amid
+    _is_amid = True
+    ssl = connection._ssl
+    room = ffi.new("char[]", MOST_RECORDS * RECORD_BYTES) if _is_lent else _ROOM
+    feed(memory, octets)
+    received, records, fault = 0, 0, None
+    for _ in range(most):
+        size = lib.SSL_read(ssl, room + received, RECORD_BYTES)
+        if size > 0:
+            received += size
+            records += 1
+            continue
+        fault = _fault(connection, size)
+        if fault is not None or not unread(memory):
+            break
+    return ffi.unpack(room, received), records, fault, unread(memory), _is_amid
+
+
+def unread(memory: Any) -> int:
+    """Return how many octets *memory* holds."""
+    return int(lib.BIO_get_mem_data(memory, _where))
 
 
 def take_back() -> None:

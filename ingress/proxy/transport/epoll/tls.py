@@ -22,10 +22,12 @@ from ingress.proxy.transport.epoll.sockets import SocketName, hold_back
 from ingress.proxy.transport.epoll.spliced import DONE
 from ingress.proxy.transport.epoll.stream import StreamTransport
 from ingress.tls.binding import (
+    MESSAGE,
     MOST_RECORDS,
     RECORD_BYTES,
     WANT_WRITE,
     forget_errors,
+    hear_messages,
     receive,
     say_goodbye,
     send,
@@ -34,6 +36,7 @@ from ingress.tls.binding import (
 )
 from ingress.tls.handshake import awaits_hello
 from ingress.tls.handshake_feed import HandshakeFeed
+from ingress.tls.message_feed import MessageFeed
 from ingress.tls.upstream import words_of_error
 
 _USUALLY_ALONE: Final = 4
@@ -85,13 +88,17 @@ class TLSTransport(StreamTransport):
         self._write_needs_read = False
         self._is_shaking = peer is not None
         """Whether the handshake of the server side is not over, ..."""
-        self._feed = None if peer is None else HandshakeFeed(connection, sock)
-        """... whose steps this takes."""
+        self._feed: HandshakeFeed | MessageFeed | None = (
+            None if peer is None else HandshakeFeed(connection, sock)
+        )
+        """... whose steps this takes; or, of either side, what reads the rest of a message of the handshake that comes behind it."""
         self._is_unheard = False
         """Whether the peer may have refused our certificate, which in TLS 1.3 it does when the handshake is over for us."""
         self._owes_goodbye = False
         """Whether the end of our side waits for the socket to take it."""
-        if peer is not None:
+        if peer is None:
+            hear_messages(connection, accepts=False)
+        else:
             epoll_set.handshakes.begin(self)
 
     @property
@@ -149,7 +156,7 @@ class TLSTransport(StreamTransport):
     def _step(self) -> None:
         """Take one step of the handshake; when it was the last, read on."""
         try:
-            assert self._feed is not None
+            assert isinstance(self._feed, HandshakeFeed)
             awaited = self._feed.step()
             if self._feed.is_amid and self.has_left:
                 awaited = self._feed.hear_end()
@@ -170,6 +177,7 @@ class TLSTransport(StreamTransport):
                 self.update()
         else:
             self._is_shaking, self._feed = False, None
+            hear_messages(self._connection, accepts=True)
             self._epoll_set.handshakes.end(self)
             if self._trigger:
                 self._trigger = 0
@@ -252,20 +260,32 @@ class TLSTransport(StreamTransport):
             self._epoll_set.later(self._send_again, self)
         if not self._reading:
             return None
-        is_alone = self._alone >= _USUALLY_ALONE
-        if is_alone and self._epoll_set.looks - self._read_at_look <= 1:
-            # It has more to say than it used to: an answer, and what that brings about, takes longer.
-            is_alone = False
-            self._alone = 0
-        # To find that there is nothing more takes as long as a small request does in Python.
-        received, records, fault = receive(
-            self._connection, 1 if is_alone else MOST_RECORDS, self._borrower is not None
-        )
-        if is_alone and records:
-            self._read_at_look = self._epoll_set.looks
-            if len(received) == RECORD_BYTES:
+        message = self._feed
+        if message is not None:
+            assert isinstance(message, MessageFeed), "the handshake is over"
+            received, records, fault = message.receive()
+            if message.is_over:
+                self._feed = None
+        else:
+            is_alone = self._alone >= _USUALLY_ALONE
+            if is_alone and self._epoll_set.looks - self._read_at_look <= 1:
+                # It has more to say than it used to: an answer, and what that brings about, takes longer.
+                is_alone = False
                 self._alone = 0
-            return received
+            # To find that there is nothing more takes as long as a small request does in Python.
+            received, records, fault = receive(
+                self._connection, 1 if is_alone else MOST_RECORDS, self._borrower is not None
+            )
+            if is_alone and records:
+                self._read_at_look = self._epoll_set.looks
+                if len(received) == RECORD_BYTES:
+                    self._alone = 0
+                return received
+        if fault is MESSAGE:
+            message = MessageFeed(self._connection, self._sock)
+            fault = message.settle()
+            if not message.is_over:
+                self._feed = message
         ended = fault is not None and not isinstance(fault, SSL.WantWriteError)
         if fault is not None and not ended:
             self._read_needs_write = True

@@ -215,7 +215,8 @@ class AskedForKeysTests(TLSCase):
         with contextlib.suppress(BlockingIOError):
             while self.far.recv(1 << 16):
                 pass
-        for _ in range(10):
+        # Each of those that wait takes two turns, as it is answered.
+        for _ in range(40):
             self.epoll_set.doRead()
         self.assertEqual(self.recorder.pieces, [b"hello"])
         self.assertFalse(self.is_busy())
