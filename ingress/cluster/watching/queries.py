@@ -9,7 +9,7 @@ from collections.abc import Callable
 from ingress.model.reporting.writes import JSON
 from ingress.translate.readers.reader import KindRead
 
-# Small enough that decoding a page does not hold up the other threads, as 500 and more do.
+# Few enough that a page which cannot be decoded object by object (``page_parts``) does not hold up the other threads for long, as 500 and more do.
 PAGE_OBJECTS = 250
 # The API server ends a watch after this time; spread, so that replicas do not come back together,
 # and below ten minutes, so that a connection does not outlive its token for long.

@@ -19,7 +19,7 @@ came to its end does not name it; so the last state is kept while the API is awa
 Nothing here knows the reactor; what goes there goes through ``DeltaQueue``.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from threading import Thread
 from typing import Protocol
@@ -33,6 +33,7 @@ from ingress.cluster.api.contact import Contact
 from ingress.cluster.api.outage import Outage
 from ingress.cluster.watching.lines import LineSplitter, LineTooLongError
 from ingress.cluster.watching.object_changes import Changes, ObjectChanges, Selection
+from ingress.cluster.watching.page_parts import PageParts
 from ingress.cluster.watching.pause import Pause
 from ingress.cluster.watching.queries import LONGEST_WATCH_SECONDS, ListWatchRequests, Query
 from ingress.cluster.watching.refusal import Refusal
@@ -44,7 +45,6 @@ from ingress.cluster.watching.watch_events import (
     ObjectEvent,
     decoded_or_broken,
     event_from_json,
-    page_from_json,
 )
 from ingress.errors import KubernetesError
 from ingress.metrics.series.watch import ReflectorCounts
@@ -58,7 +58,7 @@ _LONG_WATCH_SECONDS = 10.0
 _TROUBLES_AT_ONE_VERSION = 3
 _BEHIND_SECONDS = 0.002
 _PAGE_SECONDS = 300.0
-"""How long a page of a list may take, however steadily it comes; it has some megabytes at most."""
+"""How long a page of a list may take, however steadily it comes."""
 _MOST_PAGES = 10_000
 """Some millions of objects: a list of more pages has no end."""
 _STREAM_SECONDS = LONGEST_WATCH_SECONDS + 60.0
@@ -241,14 +241,13 @@ class Reflector:
         next_page = ""
         followed: set[str] = set()
         while not self._pause.is_over:
-            page = self._page(self._requests.page(next_page, in_pages=in_pages))
             changes: Changes = {}
-            with self._decoding:
-                began = self._clock()
-                for event in page.objects:
-                    self._changes.note(event, changes)
-                self.counts.decode_seconds += self._clock() - began
-            self.counts.events += len(page.objects)
+            try:
+                page = self._page(self._requests.page(next_page, in_pages=in_pages), changes)
+            except BaseException:
+                # What the index has noted is handed over, whatever came behind it.
+                self._receiver.put(changes)
+                raise
             next_page = page.next_page
             if next_page:
                 self._receiver.put(changes)
@@ -261,17 +260,34 @@ class Reflector:
                 break
         return 0.0
 
-    def _page(self, query: Query) -> ListPage:
+    def _page(self, query: Query, changes: Changes) -> ListPage:
+        """Ask for a page, and add to *changes* what its objects change, one by one as they come."""
         response = self._open(query)
+        parts = PageParts()
         try:
-            body = response.read_all(_PAGE_SECONDS)
+            with response.within(_PAGE_SECONDS):
+                while chunk := response.read_chunk():
+                    self._note_all(parts.feed(chunk), changes)
         finally:
             response.close()
         with self._decoding:
             began = self._clock()
-            page = page_from_json(decoded_or_broken(body))
+            page = parts.end()
             self.counts.decode_seconds += self._clock() - began
+        self._note_all(iter(page.objects), changes)
         return page
+
+    def _note_all(self, events: Iterator[ObjectEvent], changes: Changes) -> None:
+        """Add to *changes* what *events* change; others may have the interpreter between any two of these, which may be decoded only now."""
+        while True:
+            with self._decoding:
+                began = self._clock()
+                event = next(events, None)
+                if event is None:
+                    return
+                self._changes.note(event, changes)
+                self.counts.decode_seconds += self._clock() - began
+            self.counts.events += 1
 
     def _stream_list(self) -> float:
         """List by a watch that begins with all objects, and go on watching."""

@@ -90,8 +90,13 @@ def page_from_json(page: object) -> ListPage:
     return ListPage(
         _resource_version(metadata),
         next_page if isinstance(next_page, str) else "",
-        tuple(_object_event(raw, deleted=False) for raw in entries),
+        tuple(map(object_from_json, entries)),
     )
+
+
+def object_from_json(raw: object) -> ObjectEvent:
+    """Read one decoded entry of a list.  Raises ``BrokenStreamError``."""
+    return _object_event(raw, deleted=False)
 
 
 def _object_event(raw: object, *, deleted: bool) -> ObjectEvent:

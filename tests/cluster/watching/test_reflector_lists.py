@@ -1,5 +1,7 @@
 """How the reflector comes by its first list, and by another one."""
 
+from contextlib import AbstractContextManager
+
 from ingress.cluster.api.api_status import BROKEN, SILENT
 from ingress.cluster.watching import reflector
 from ingress.errors import KubernetesError
@@ -105,6 +107,31 @@ class PagedListTests(ReflectorTestCase):
         self.assertEqual(self.received.told, ["+a", "+b", "+c", "synced Service"])
         self.turn()
         self.assertEqual(self.last_query()["resourceVersion"], "6")
+
+    def test_one_by_one(self) -> None:
+        """Traffic may go before each object of a page, which is decoded only then."""
+        entered = []
+
+        class Decoding(AbstractContextManager[None]):
+            """Counts how often something is decoded, or projected."""
+
+            def __exit__(self, *_: object) -> None:
+                entered.append(1)
+
+        self.reflector._decoding = Decoding()
+        self.pages(page("5", [(f"s{number}", "1") for number in range(100)]))
+        self.assertEqual(len(self.received.content), 100)
+        self.assertGreaterEqual(len(entered), 100)
+
+    def test_broken_amid(self) -> None:
+        """What came before a page turned out to be broken is handed over, and known when it is asked for again."""
+        text = page("5", [(f"s{number}", "1") for number in range(200)])
+        self.assertGreater(self.pages(text.replace(b'"name": "s150"', b'"name": s150')), 0.0)
+        self.assertIn("s100", self.received.content)
+        self.received.told.clear()
+        self.pages(text)
+        self.assertNotIn("+s100", self.received.told)
+        self.assertEqual(len(self.received.content), 200)
 
     def test_expired_page(self) -> None:
         """A page that expired begins the list again, without its token and with nothing deleted."""
