@@ -47,8 +47,10 @@ MAX_FIELD: Final = 2048
 FLUSH_SECONDS: Final = 0.2
 QUIET_SECONDS: Final = 60.0
 """The least time between two lines in the log that say how many are lost here."""
-_BATCH_LINES: Final = 512
-_WAITING_BATCHES: Final = 64
+BATCH_BYTES: Final = 128 * 1024
+"""A batch ends with the line that makes it as long as this: some seven hundred usual lines, or a few of whoever sends odd bytes."""
+WAITING_BATCHES: Final = 64
+"""Of batches that wait for the thread: some eight megabytes, whatever clients write."""
 
 _USUAL: Final = AccessLogSettings()
 _unsafe: Final = re.compile(rb"[^\x21\x23-\x5b\x5d-\x7e]")
@@ -124,8 +126,9 @@ class AccessLog:
         self._write = write
         self._dropped = dropped
         self._lines: list[bytes] = []
+        self._room = BATCH_BYTES
         self._flushing: IDelayedCall | None = None
-        self._batches: Queue[bytes | None] = Queue(_WAITING_BATCHES)
+        self._batches: Queue[bytes | None] = Queue(WAITING_BATCHES)
         self.thread = Thread(target=self.write_batches, name="access-log", daemon=True)
         """Writes the lines."""
         self._own: Callable[[Record], bytes | None] | None = None
@@ -220,7 +223,8 @@ class AccessLog:
         elif not line:
             return
         self._lines.append(line)
-        if len(self._lines) >= _BATCH_LINES:
+        self._room -= len(line)
+        if self._room <= 0:
             self.flush()
         elif self._flushing is None:
             self._flushing = self._clock.callLater(FLUSH_SECONDS, self._flush_later)
@@ -262,6 +266,7 @@ class AccessLog:
             self._flushing.cancel()
             self._flushing = None
         lines, self._lines = self._lines, []
+        self._room = BATCH_BYTES
         if not lines:
             return
         try:

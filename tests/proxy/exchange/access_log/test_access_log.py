@@ -15,9 +15,11 @@ from ingress.model.serving.log_formats import AccessLogSettings
 from ingress.model.upstream.backends import BackendReference
 from ingress.process.logs.file_output import LinesLostError
 from ingress.proxy.exchange.access_log.access_log import (
+    BATCH_BYTES,
     FLUSH_SECONDS,
     MAX_FIELD,
     QUIET_SECONDS,
+    WAITING_BATCHES,
     AccessLog,
     escape,
 )
@@ -218,6 +220,17 @@ class WritingTests(AccessLogCase):
         log.thread.join(PATIENCE)
         kept = len(b"".join(self.written).splitlines())
         self.assertEqual(kept + sum(self.lost), 100_000)
+
+    def test_bounded_in_bytes(self) -> None:
+        """What waits for a writer that is stuck is bounded in bytes, however long the lines are that clients bring about, and so is a batch."""
+        log = self.open()
+        for _ in range(5000):
+            self.record(log, b'/"' * MAX_FIELD)
+        longest = 4 * MAX_FIELD
+        sizes = [len(batch) for batch in log._batches.queue if batch is not None]
+        self.assertLess(max(sizes), BATCH_BYTES + 2 * longest)
+        self.assertEqual(len(sizes), WAITING_BATCHES)
+        self.assertGreater(sum(self.lost), 0)
 
     def test_failing_writer(self) -> None:
         """Lines that a file does not take are counted, told at once, and then not again for a while."""
