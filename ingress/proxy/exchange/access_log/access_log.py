@@ -39,7 +39,7 @@ from ingress.model.serving.log_formats import AccessLogSettings, LineForm, LogFo
 from ingress.model.upstream.backends import Endpoint
 from ingress.process.logs.file_output import LinesLostError
 from ingress.process.timestamps import stamp_of_second
-from ingress.proxy.exchange.access_log.log_lines import LineMaker, line_maker
+from ingress.proxy.exchange.access_log.log_lines import LineMaker, escaped, line_maker
 from ingress.proxy.exchange.access_log.record_lines import record_line_maker
 
 MAX_FIELD: Final = 2048
@@ -54,7 +54,10 @@ WAITING_BATCHES: Final = 64
 
 _USUAL: Final = AccessLogSettings()
 _unsafe: Final = re.compile(rb"[^\x21\x23-\x5b\x5d-\x7e]")
-_SAFE: Final = frozenset(range(0x21, 0x7F)) - frozenset(b'"\\')
+_SAFE: Final = bytes(octet for octet in range(0x21, 0x7F) if octet not in b'"\\')
+_SHOWN: Final[tuple[bytes, ...]] = tuple(
+    b"%c" % octet if octet in _SAFE else b"\\x%02X" % octet for octet in range(0x100)
+)
 _REPLACED: Final = bytes(byte if byte in _SAFE else 0x3F for byte in range(0x100))
 """To ``translate`` by it changes whatever is not safe; to leave that out takes twice as long."""
 
@@ -62,9 +65,7 @@ _REPLACED: Final = bytes(byte if byte in _SAFE else 0x3F for byte in range(0x100
 def escape(field: bytes) -> bytes:
     """Return *field*, cut to ``MAX_FIELD``, with everything but plain visible ASCII as ``\\xHH``."""
     field = field[:MAX_FIELD]
-    if field.translate(_REPLACED) == field:
-        return field
-    return _unsafe.sub(lambda match: b"\\x%02X" % match[0][0], field)
+    return escaped(field, _SAFE, _unsafe, _SHOWN)
 
 
 # Formatting costs more than all else of a line, so what comes again is looked up.
