@@ -79,6 +79,8 @@ STEPS_COLLECTED = 200
 
 TRANSLATED_AT_ONCE = 100
 """Of so many objects at most the follower is told at a time that they were translated."""
+_TOLD_ONE_BY_ONE = (Kind.INGRESS,)
+"""Kinds of objects whose status says nothing of their problems, of which one has as many as a tenant likes."""
 
 SERVICES_AT_ONCE = 25
 """How many Services at most have their endpoints found in one turn."""
@@ -416,7 +418,7 @@ class Controller:
             yield from replaced.let_go()
         del replaced
         number = 0
-        for number, (some_came, some_went) in enumerate(portions(came, went)):
+        for number, (some_came, some_went) in enumerate(portions(came, went, _TOLD_ONE_BY_ONE)):
             if number:
                 yield
             self._problem_log.changed(some_came, some_went, at_once=is_first)

@@ -6,7 +6,7 @@ of them by itself has them some at a time.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from heapq import merge
 from itertools import islice
 from typing import Final
@@ -154,7 +154,7 @@ def _mark(problem: Problem, verb: str) -> Mark:
 
 
 AT_ONCE: Final = 50
-"""How many problems a portion has, if no object has more of them."""
+"""How many problems a portion has, if no object has more of them that belong together."""
 
 COMPARED_AT_ONCE: Final = 200
 """How many are compared in one step."""
@@ -182,8 +182,13 @@ def differing(
     return came, (yield from in_order(went, ORDER))
 
 
-def portions(came: Sequence[Problem], went: Sequence[Problem]) -> Iterator[_Portion]:
-    """Yield *came* and *went*, which are sorted, in portions that have all of an object: what is told of it meanwhile is not half of it."""
+def portions(
+    came: Sequence[Problem], went: Sequence[Problem], divided: Container[str] = ()
+) -> Iterator[_Portion]:
+    """Yield *came* and *went*, which are sorted, in portions that have all of an object: what is told of it meanwhile is not half of it.
+
+    Those of an object of one of the kinds *divided* are told one by one, and it may have thousands: they may be in several portions.
+    """
     if len(came) + len(went) <= AT_ONCE:
         yield came, went
         return
@@ -194,7 +199,8 @@ def portions(came: Sequence[Problem], went: Sequence[Problem]) -> Iterator[_Port
         ((one, True) for one in came), ((one, False) for one in went), key=lambda one: ORDER(one[0])
     ):
         of = problem.kind, problem.namespace, problem.name
-        if of != last and len(some_came) + len(some_went) >= AT_ONCE:
+        may_end = of != last or problem.kind in divided
+        if may_end and len(some_came) + len(some_went) >= AT_ONCE:
             yield some_came, some_went
             some_came, some_went = [], []
         last = of

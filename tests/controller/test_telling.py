@@ -10,7 +10,7 @@ from ingress.cluster.store import Changes
 from ingress.controller import (
     Controller,
 )
-from ingress.history.problem_log import SETTLE_SECONDS
+from ingress.history.problem_log import AT_ONCE, SETTLE_SECONDS
 from ingress.history.publication_log import REPORT_SECONDS
 from ingress.model.cluster.object_meta import ObjectMeta
 from ingress.model.cluster.objects import (
@@ -367,6 +367,26 @@ class FollowerTests(ControllerTestCase):
         self.controller.changed(batch(service("shop")))
         self.clock.advance(0)
         self.assertEqual(self.follower.went, self.follower.came)
+
+    def test_many_problems_of_one(self) -> None:
+        """Of an Ingress with very many problems it learns some of them at a time, when they come and when they go."""
+        self.start()
+        told: list[int] = []
+        problems_changed = self.follower.problems_changed
+
+        def counting(came: Sequence[Problem], went: Sequence[Problem]) -> None:
+            told.append(len(came) + len(went))
+            problems_changed(came, went)
+
+        self.follower.problems_changed = counting  # type: ignore[method-assign]
+        one = ingress("shop", "shop.test")
+        hosts = [f"h{number}.test" for number in range(700)]
+        many = evolve(one, rules=tuple(evolve(one.rules[0], host=host) for host in hosts))
+        for change in (batch(many), gone(Kind.INGRESS, "shop")):
+            self.controller.changed(change)
+            self.clock.pump([0.1] * 60)
+        self.assertEqual((len(self.follower.came), len(self.follower.went)), (700, 700))
+        self.assertLessEqual(max(told), AT_ONCE)
 
     def test_translated(self) -> None:
         """It learns which objects a round was about, but for those that changed while it went on, or that a bug spoiled."""

@@ -174,3 +174,13 @@ class PortionsTests(SynchronousTestCase):
             [{one.name for some in portion for one in some} for portion in found],
             [{"a"}, {"b"}, {"c"}, {"d", "e"}],
         )
+
+    def test_many_of_one(self) -> None:
+        """Of an object with thousands those are divided that need not be told together."""
+        came, went = ([problem("a", at, word) for at in range(1000)] for word in ("no", "before"))
+        for lists in ((came, went), (went, came), (came, []), ([], went)):
+            found = list(portions(*lists, ("Ingress",)))
+            self.assertEqual([one for some, _ in found for one in some], lists[0])
+            self.assertEqual([one for _, some in found for one in some], lists[1])
+            self.assertEqual(max(len(some) + len(others) for some, others in found), AT_ONCE)
+            self.assertEqual(len(list(portions(*lists, ("Gateway",)))), 1)
