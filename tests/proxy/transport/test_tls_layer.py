@@ -1,18 +1,21 @@
 """Tests of the layer of TLS on Twisted's transports: clients in disorder."""
 
+import socket
 from datetime import UTC, datetime
 from typing import Any
 
 from OpenSSL import SSL
+from twisted.internet import tcp
 from twisted.internet.error import ConnectionLost
 from twisted.internet.protocol import Factory, Protocol, connectionDone
 from twisted.internet.task import Clock
-from twisted.internet.testing import StringTransportWithDisconnection
+from twisted.internet.testing import MemoryReactor, StringTransportWithDisconnection
 from twisted.protocols.tls import TLSMemoryBIOFactory
 from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.proxy.transport.tls_layer import TLSLayer
+from ingress.proxy.transport.tls_layer import READ_BYTES, TLSLayer
+from ingress.proxy.transport.twisted_transports import DirectServer
 from ingress.tls.contexts import ServerContexts
 from ingress.tls.generated_certificate import generate_certificate
 
@@ -53,3 +56,33 @@ class GoodbyeTests(SynchronousTestCase):
             layer.dataReceived(GOODBYE)
             self.assertFalse(transport.connected)
             self.assertIs(waits.reason.check(ConnectionLost), ConnectionLost)
+
+
+class ReadTests(SynchronousTestCase):
+    """How much is read at once."""
+
+    def test_few(self) -> None:
+        """One turn decrypts a few KiB, though more has come, which may be records that each take as long as a request."""
+        contexts = ServerContexts(generate_certificate(datetime.now(UTC)))
+        factory: Any = TLSMemoryBIOFactory(contexts, False, Factory.forProtocol(Waits), Clock())
+        taken: list[int] = []
+
+        class Counting(TLSLayer):
+            """Takes nothing."""
+
+            def dataReceived(self, bytes: bytes) -> None:
+                taken.append(len(bytes))
+
+        factory.protocol = Counting
+        near, far = socket.socketpair()
+        for sock in (near, far):
+            sock.setblocking(False)
+            self.addCleanup(sock.close)
+        layer, port = factory.buildProtocol(None), tcp.Port(0, factory, reactor=MemoryReactor())
+        transport = DirectServer(near, layer, ("127.0.0.1", 1), port, 1, MemoryReactor())
+        layer.makeConnection(transport)
+        sent = far.send(bytes(1 << 16))
+        self.assertGreater(sent, 2 * READ_BYTES)
+        transport.doRead()
+        transport.doRead()
+        self.assertEqual(taken, [READ_BYTES, READ_BYTES])
