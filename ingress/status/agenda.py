@@ -20,6 +20,8 @@ _K = TypeVar("_K", bound=Hashable)
 _FIRST_CLOSURE_SECONDS = 5.0
 _TRIES_PER_SECOND = 10.0
 _LONGEST_PAUSE_SECONDS = 60.0
+WOKEN_AT_ONCE = 100
+"""How many of the keys that were put off are taken up at once: tens of thousands of problems may come together, and each takes some microseconds."""
 
 
 class Agenda(Generic[_K]):
@@ -94,7 +96,8 @@ class Agenda(Generic[_K]):
 
     def take(self) -> _K | None:
         """Return the next key to look at, which is forgotten; None when there is none now."""
-        self._wake()
+        if not self._now:
+            self._wake()
         if self._now:
             return self._now.popitem(last=False)[0]
         while self._behind:
@@ -105,18 +108,24 @@ class Agenda(Generic[_K]):
 
     def next_at(self) -> float | None:
         """Return when there is something to look at, None for never."""
-        self._wake()
         if self._now or self._behind:
             return self._clock()
-        return self._later[0][0] if self._later else None
+        self._forget_outdated()
+        return max(self._later[0][0], self._clock()) if self._later else None
 
     def _wake(self) -> None:
+        """Have some of those looked at now whose time has come."""
         now = self._clock()
-        while self._later and (self._later[0][0] <= now or self._is_outdated(self._later[0])):
-            until, _, key = heappop(self._later)
-            if self._until.get(key) == until:
-                del self._until[key]
-                self._now[key] = None
+        self._forget_outdated()
+        while self._later and self._later[0][0] <= now and len(self._now) < WOKEN_AT_ONCE:
+            key = heappop(self._later)[2]
+            del self._until[key]
+            self._now[key] = None
+            self._forget_outdated()
+
+    def _forget_outdated(self) -> None:
+        while self._later and self._is_outdated(self._later[0]):
+            heappop(self._later)
 
     def _is_outdated(self, entry: tuple[float, int, _K]) -> bool:
         return self._until.get(entry[2]) != entry[0]

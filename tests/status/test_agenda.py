@@ -7,7 +7,8 @@ from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.errors import KubernetesError
-from ingress.status.agenda import Agenda, Closures, Pace, is_about_the_server
+from ingress.status.agenda import WOKEN_AT_ONCE, Agenda, Closures, Pace, is_about_the_server
+from tests.fakes.counting import calls
 
 
 class AgendaTests(SynchronousTestCase):
@@ -91,6 +92,20 @@ class AgendaTests(SynchronousTestCase):
         self.agenda.add("a")
         self.agenda.put_off("a", 5)
         self.assertEqual((self.taken(), len(self.agenda)), ([], 1))
+
+    def test_many_at_one_time(self) -> None:
+        """Of thousands whose time has come some are taken up at once, in their order, and none is forgotten."""
+        keys = [f"k{number:05}" for number in range(5000)]
+        for key in keys:
+            self.agenda.put_off(key, 2)
+        self.clock.advance(2)
+        most = max(calls(self.agenda.next_at), calls(self.agenda.take))
+        self.assertLess(most, 10 * WOKEN_AT_ONCE)
+        self.assertEqual(self.agenda.next_at(), 2)
+        self.agenda.drop(keys[200])
+        self.agenda.put_off(keys[300], 3)
+        self.assertEqual(self.taken(), [key for key in keys[1:] if key not in (keys[200], keys[300])])
+        self.assertEqual((self.agenda.next_at(), len(self.agenda)), (3, 1))
 
     def test_recalled(self) -> None:
         """What was put off comes now after all, once, and may be put off again."""
