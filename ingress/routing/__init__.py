@@ -3,6 +3,7 @@
     what is looked for    hosts.py, paths.py                          normal forms
     which route           table.py (prefix_tree.py), and for routes of one host that are no plain text:
                           expression_routes.py, beginnings.py         regular expressions of Ingresses
+                          asking_order.py, out_of_reach.py            their order, and those that come too late in it
                           conditional_routes.py, match_conditions.py  routes of Gateways, in their own order
                           side_by_side.py                             two tables on one port
     where it leads        route.py, variants.py, backend_choice.py    conditions, weights

@@ -12,11 +12,11 @@ cost together is bounded, too: ``PathTooLong``.  And so is what all lookups of o
 
 import sys
 from collections.abc import Iterable, Iterator
-from operator import itemgetter
 from typing import Final, NamedTuple
 
 from ingress.model.text.lookup_budget import LookupCost, TurnBudget
 from ingress.model.text.path_expressions import PathExpression
+from ingress.routing.asking_order import asking_order
 from ingress.routing.beginnings import EVERYBODY
 from ingress.routing.paths import rule_path
 from ingress.routing.route import Match, Route
@@ -29,7 +29,6 @@ _Standing = tuple[int, int]
 """How a candidate stands among others: the length of what the path begins like, and then its age."""
 _NOWHERE: Final = (-1, 0)
 _NOTHING: Final = (-1, 0)
-_TEXT: Final = itemgetter(0)
 
 
 class PathTooLong(Exception):  # noqa: N818 - it is a verdict on a request, no failure
@@ -39,13 +38,10 @@ class PathTooLong(Exception):  # noqa: N818 - it is a verdict on a request, no f
 class _Candidate(NamedTuple):
     """An expression and its route."""
 
-    text: bytes
-    """What it stands by: that of the rule."""
     expression: PathExpression | None
     """None where all that begins so is closed."""
     route: Route
     order: int
-    place: int
 
 
 class ExpressionRoutes:
@@ -100,27 +96,14 @@ class _Realm:
 
     def put_in_order(self, routes: list[Route]) -> Iterator[None]:
         """Take its *routes*, in steps."""
-        for number, route in enumerate(routes, 1):
+        asked = yield from asking_order(routes)
+        self.oldest = min(one.order for one in asked)
+        for number, one in enumerate(asked):
             if not number % _AT_ONCE:
                 yield
-            begun = route.beginnings
-            order, place, standing = (0, 0, "") if begun is None else (begun.order, begun.place, begun.text)
-            if not route.expressions:
-                self._candidates.append(_Candidate(_bytes(standing or route.path), None, route, order, place))
-            for one in route.expressions:
-                self._candidates.append(_Candidate(_bytes(standing or one.text), one, route, order, place))
-        yield
-        self.oldest = min(one.order for one in self._candidates)
-        # As ingress-nginx sorts them: by length, and among those of one length backwards.
-        self._candidates.sort(key=_age)
-        yield
-        self._candidates.sort(key=_TEXT, reverse=True)
-        yield
-        self._candidates.sort(key=_shortness)
-        for number, candidate in enumerate(self._candidates):
-            if not number % _AT_ONCE:
-                yield
-            beginnings = candidate.route.beginnings
+            route = routes[one.number]
+            self._candidates.append(_Candidate(one.expression, route, one.order))
+            beginnings = route.beginnings
             assert beginnings is not None
             for texts, places, is_own in (
                 (beginnings.prefixes, self._prefixes, False),
@@ -168,7 +151,7 @@ class _Realm:
         for number in sorted(begun):
             if number > last:
                 break
-            _, expression, route, order, _ = self._candidates[number]
+            expression, route, order = self._candidates[number]
             if first is not None and number not in better:
                 continue
             if expression is not None:
@@ -195,19 +178,5 @@ class _Realm:
         return 2 * len(rule_path(found.path).rstrip(b"/")), 0
 
 
-def _age(candidate: _Candidate) -> tuple[int, int, int]:
-    """Return which of those with one text come first: the older Ingress's, of one Ingress the path that it writes first, and of one path that with the slash at its end."""
-    length = 0 if candidate.expression is None else len(candidate.expression.text)
-    return candidate.order, candidate.place, -length
-
-
-def _shortness(candidate: _Candidate) -> int:
-    return -len(candidate.text)
-
-
 def _oldest(realm: _Realm) -> int:
     return realm.oldest
-
-
-def _bytes(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")

@@ -63,6 +63,11 @@ _OF_REASONS: Final[Mapping[Reason, tuple[Level, str, str]]] = {
         "The path is a regular expression that is not run here, and answers 503.",
         "write it without what looks around or back, or as plain paths",
     ),
+    Reason.TOO_MANY_EXPRESSIONS: (
+        _ERROR,
+        "The path is a regular expression behind so many of its host that requests for it are answered 414.",
+        "let expressions begin differently, join some of them, or move some to another host",
+    ),
     Reason.INVALID_BACKEND: (
         _ERROR,
         "A backend names nothing that there could be; its path answers 503.",

@@ -128,6 +128,7 @@ BEARINGS: Final[Mapping[Reason, Bearing]] = {
     Reason.INVALID_ANNOTATION: Bearing.CHANGES,
     Reason.UNSUPPORTED_ANNOTATION: Bearing.CHANGES,
     Reason.UNSUPPORTED_PATH: Bearing.CHANGES,
+    Reason.TOO_MANY_EXPRESSIONS: Bearing.CHANGES,
     Reason.EXTERNAL_NAME_FORBIDDEN: Bearing.CHANGES,
     Reason.ENDPOINT_FORBIDDEN: Bearing.CHANGES,
     Reason.INVALID_PASSWORDS: Bearing.CHANGES,

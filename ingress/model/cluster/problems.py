@@ -30,6 +30,8 @@ class Reason(StrEnum):
     INVALID_PATH = "InvalidPath"
     UNSUPPORTED_PATH = "UnsupportedPath"
     """A path that ingress-nginx takes for a regular expression, which this controller does not honor."""
+    TOO_MANY_EXPRESSIONS = "TooManyExpressions"
+    """A path that is a regular expression and is asked behind more of them than one request may be compared with."""
     INVALID_BACKEND = "InvalidBackend"
     INVALID_RULE = "InvalidRule"
     """A rule, or the absence of any rule and default backend, that can have no meaning."""

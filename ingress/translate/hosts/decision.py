@@ -17,6 +17,7 @@ from ingress.routing.table import NO_ROUTES, HostRoutes
 from ingress.translate.claims import CLAIMS_AT_ONCE, ParsedObject
 from ingress.translate.hosts.canaries import HostCanaries, stand_behind
 from ingress.translate.hosts.closing import HostClosing, close_host
+from ingress.translate.hosts.expressions_out_of_reach import tell_out_of_reach
 from ingress.translate.hosts.handshake_settings import handshake_settings_problems, host_handshake_settings
 from ingress.translate.hosts.merging import ALL_HOSTS, HostMerge, block, merge_host
 from ingress.translate.hosts.passthrough import Passing, choose_passthrough
@@ -94,6 +95,9 @@ class HostRules:
         closing = yield from close_host(host, all_parsed, is_shared=is_shared, quirks=self._options.quirks)
         snippets = yield from server_snippets(host, all_parsed, annotations, is_shared=is_shared)
         merged = yield from merge_host(host, all_parsed, closing)
+        unreached: tuple[Problem, ...] = ()
+        if closing.claims:
+            unreached = yield from tell_out_of_reach(host, merged.claims)
         passing = choose_passthrough(
             host,
             all_parsed,
@@ -132,6 +136,7 @@ class HostRules:
                 *closing.problems,
                 *snippets.problems,
                 *merged.problems,
+                *unreached,
                 *passing.problems,
                 *behind.problems,
             ),

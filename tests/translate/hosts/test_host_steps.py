@@ -7,6 +7,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.cluster.objects import ClusterObject, ConfigMap, ObjectKey
 from ingress.model.cluster.problems import Reason
+from ingress.model.text.lookup_budget import MAX_RUN
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.ingress.objects import (
     Ingress,
@@ -106,6 +107,25 @@ class HostStepTests(SynchronousTestCase):
         told = [one for one in follower.settle().problems if one.reason is Reason.UNSUPPORTED_ANNOTATION]
         self.assertEqual(sum(one.namespace == "others" for one in told), 100)
         self.assertLess(many, 8000)
+
+    def test_expressions_out_of_reach(self) -> None:
+        """Who has expressions that no request gets to is told by the first of them, and how many more there are."""
+        paths = tuple(
+            IngressPath(f"/.{one:05}", "ImplementationSpecific", BACKEND) for one in range(MAX_RUN + 2)
+        )
+        many = evolve(ingress(0, use_regex="true"), rules=(IngressRule("a.test", paths),))
+        follower, _ = following(
+            many, evolve(ingress(1, use_regex="true"), rules=(IngressRule("b.test", paths[3:]),))
+        )
+        (told,) = [one for one in follower.settle().problems if one.reason is Reason.TOO_MANY_EXPRESSIONS]
+        # Of texts of one length the later one is asked first.
+        self.assertEqual((told.name, told.field), ("i0", "spec.rules[0].http.paths[0].path"))
+        self.assertEqual(
+            told.message,
+            'path "/.00000" of host a.test and 1 more path of this Ingress: too many regular expressions that begin alike are asked'
+            " before, of which one request is compared with 3000 at the most; requests that none of these takes are answered 414",
+        )
+        self.assertEqual(differences(follower.settle(), follower.expected()), ())
 
     def test_filters(self) -> None:
         """Routes with many filters are made some at a time."""
