@@ -9,12 +9,13 @@ are always without framing; what tells a side that the other cannot take more is
 Whoever is one of these says so by inheriting from it: compiled code calls it directly then, and any other class by the names.
 """
 
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 from ingress.http.request_head import RequestHead
 from ingress.http.response_head import ResponseHead
 from ingress.model.exchanges.causes import Cause
 from ingress.model.serving.limits import Timeouts
+from ingress.model.text.lookup_budget import TurnBudget
 from ingress.proxy.contract.faults import Fault
 from ingress.proxy.contract.security import Security
 from ingress.proxy.contract.transport import KernelCopy, Transport
@@ -24,6 +25,13 @@ CLOSED: Final = "connection closed"
 """Why an exchange gets no more of upstream, where that has ended its connection in good order."""
 
 
+class Answering(Protocol):
+    """Where a request came in, as far as whoever has waited with it needs to know."""
+
+    def look_up_again(self, exchange: Any, budget: TurnBudget) -> None:
+        """Have *exchange*, an ``Exchange``, answered by whoever has its host now, by a lookup that may cost *budget*."""
+
+
 class Downstream(Protocol):
     """What an exchange asks of the side that sent the request."""
 
@@ -31,6 +39,10 @@ class Downstream(Protocol):
 
     protocol: bytes
     """What the log calls what it speaks."""
+
+    @property
+    def site(self) -> Answering:
+        """Where it came in."""
 
     @property
     def transport(self) -> Transport:

@@ -265,9 +265,9 @@ class IngressProxyResource(ReverseProxyResource):
             return None
 
     def _defer(self, exchange: Exchange) -> None:
-        """Have *exchange* come back with a budget of its own."""
+        """Have *exchange* come back with a budget of its own, to whoever has its host by then."""
         host = self._table.host_of(exchange.host) or b""
-        self._lookup_queue.wait(exchange, host, partial(self.render, exchange, None))
+        self._lookup_queue.wait(exchange, host, partial(exchange.downstream.site.look_up_again, exchange))
 
     def _leads_elsewhere(self, exchange: Exchange, budget: TurnBudget) -> bool:
         """Whether an endpoint that reads the path otherwise may take it for one of another route."""

@@ -5,6 +5,7 @@ To find out takes as many calls as all else of a request on its way in, so hosts
 
 from typing import Final
 
+from ingress.model.text.lookup_budget import TurnBudget
 from ingress.model.upstream.backends import BackendReference
 from ingress.proxy.dispatch.resource import IngressProxyResource
 from ingress.proxy.exchange.exchange import Exchange
@@ -34,9 +35,14 @@ class SideBySideResource:
             self._tables = tables
             self._known.clear()
 
-    def render(self, exchange: Exchange) -> int:
+    def render(
+        self,
+        exchange: Exchange,
+        decided: tuple[Route, BackendReference] | None = None,
+        budget: TurnBudget | None = None,
+    ) -> int:
         """Send *exchange* where the table says that has its host."""
-        return (self._known.get(exchange.host) or self._of(exchange.host)).render(exchange)
+        return (self._known.get(exchange.host) or self._of(exchange.host)).render(exchange, decided, budget)
 
     def is_asked_for_health(self, exchange: Exchange) -> bool:
         """Whether *exchange* is a health check, which whoever has its host answers."""

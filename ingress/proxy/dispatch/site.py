@@ -16,7 +16,9 @@ from ingress.metrics.metrics import Metrics
 from ingress.model.exchanges.records import Record
 from ingress.model.frozen import frozen
 from ingress.model.serving.limits import Limits
+from ingress.model.text.lookup_budget import TurnBudget
 from ingress.proxy.contract.deadlines import Deadlines
+from ingress.proxy.contract.sides import Answering
 from ingress.proxy.contract.transport import Receiver
 from ingress.proxy.dispatch.gate import Gate, Renders
 from ingress.proxy.dispatch.loop_end import LoopEnd
@@ -39,7 +41,7 @@ class Session(Connection, Receiver, Protocol):
     """
 
 
-class ProxySite:
+class ProxySite(Answering):
     """The parts that the connections of all listeners share, and those of one listener's own."""
 
     def __init__(
@@ -96,7 +98,16 @@ class ProxySite:
         if self.gate.is_open or resource.is_asked_for_health(exchange):
             # A load balancer that is refused takes all replicas away at once.
             return resource
-        return self.gate.before(resource)
+        # Until its turn comes, its host may have moved to another table.
+        return self.gate.before(self)
+
+    def render(self, exchange: Exchange) -> int:
+        """Have *exchange* answered by whoever answers now."""
+        return self.resource.render(exchange)
+
+    def look_up_again(self, exchange: Exchange, budget: TurnBudget) -> None:
+        """Have *exchange*, which waited for a turn of its own, answered by whoever answers now."""
+        self.resource.render(exchange, None, budget)
 
     def abort(self) -> None:
         """End every connection at once, since the process ends."""

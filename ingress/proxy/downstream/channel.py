@@ -22,7 +22,7 @@ from ingress.http.work import LATER_TURN_WORK, REQUEST_WORK, SECONDS_OF_WORK, TU
 from ingress.proxy.contract.deadlines import NEVER
 from ingress.proxy.contract.never_raises import never_raises
 from ingress.proxy.contract.security import Security
-from ingress.proxy.contract.sides import Downstream, RequestSink
+from ingress.proxy.contract.sides import Answering, Downstream, RequestSink
 from ingress.proxy.contract.transport import Hearer, KernelCopy, Speaker, Transport
 from ingress.proxy.contract.turns import LATELY_SECONDS, LONG_AGO
 from ingress.proxy.dispatch.site import ProxySite, Session
@@ -54,13 +54,13 @@ class DownstreamChannel(Downstream, Hearer):
     """The downstream side of exchanges, speaking HTTP/1.1; to its transport a receiver."""
 
     __slots__ = (  # A dictionary of attributes would be a twentieth more of a connection at rest.
-        "_advancing", "_answers", "_began_at", "_intake", "_is_broken", "_is_proxied", "_origin", "_site",
-        "_waits_for_turn", "_waits_since", "beginning", "deadline", "deadlines", "exchange", "half_closes",
-        "is_full", "is_half_closed", "is_reading", "is_request_paused", "is_secure", "limits", "reader", "security", "sending",
-        "state", "transport",
+        "_advancing", "_answers", "_began_at", "_intake", "_is_broken", "_is_proxied", "_origin", "_site", "_waits_for_turn",
+        "_waits_since", "beginning", "deadline", "deadlines", "exchange", "half_closes", "is_full", "is_half_closed", "is_reading",
+        "is_request_paused", "is_secure", "limits", "reader", "security", "sending", "site", "state", "transport",
     )  # fmt: skip
 
     protocol = b"HTTP/1.1"
+    site: Answering
     half_closes: bool
     is_full: bool
     security: Security | None
@@ -70,7 +70,7 @@ class DownstreamChannel(Downstream, Hearer):
         self.beginning = beginning
         self.state = PREFACE if beginning is Beginning.BY_PREFACE else HEAD
         self.deadline = NEVER
-        self._site = site
+        self.site = self._site = site
         self.limits = site.context.limits
         self.deadlines = site.context.deadlines
         self.is_secure = secure

@@ -41,6 +41,7 @@ from ingress.proxy.contract.limits import (
 from ingress.proxy.contract.never_raises import never_raises
 from ingress.proxy.contract.progress import Progress
 from ingress.proxy.contract.security import Security
+from ingress.proxy.contract.sides import Answering
 from ingress.proxy.contract.transport import Hearer, Transport
 from ingress.proxy.contract.turns import Turns
 from ingress.proxy.dispatch.site import ProxySite
@@ -131,6 +132,11 @@ class DownstreamSession(ServerConnection[DownstreamStream], Hearer):
 
     def __repr__(self) -> str:
         return f"<DownstreamSession with {len(self.streams)} streams>"
+
+    @property
+    def site(self) -> Answering:
+        """Where it came in."""
+        return self._site
 
     # The connection
 

@@ -28,7 +28,7 @@ from ingress.proxy.contract.deadlines import NEVER, Deadlines
 from ingress.proxy.contract.limits import ABOVE_WATERMARK_SECONDS, ENDED_SECONDS, TUNNEL_END_SECONDS
 from ingress.proxy.contract.progress import Progress
 from ingress.proxy.contract.security import Security
-from ingress.proxy.contract.sides import Downstream, RequestSink
+from ingress.proxy.contract.sides import Answering, Downstream, RequestSink
 from ingress.proxy.contract.transport import KernelCopy, Transport
 from ingress.proxy.contract.turns import Turns
 from ingress.proxy.downstream.framed_copy import FramedCopy
@@ -56,6 +56,10 @@ class StreamSession(StreamConnection, Protocol):
     """Where bodies go that need not be received to be sent on."""
     reader: FrameReader
     streams: "dict[int, DownstreamStream]"
+
+    @property
+    def site(self) -> Answering:
+        """Where the connection came in."""
 
     def leave(self) -> None:
         """Take no more requests than those that are on their way."""
@@ -118,6 +122,11 @@ class DownstreamStream(Stream, Downstream):
     def transport(self) -> Transport:
         """Its connection."""
         return self._session.transport
+
+    @property
+    def site(self) -> Answering:
+        """Where it came in."""
+        return self._session.site
 
     # From the client
 

@@ -94,7 +94,7 @@ class Exchange(AnswerSink):
         origin: Origin,
     ) -> None:
         """*destination* is host and path in their normal forms."""
-        self._context, self._downstream = context, downstream
+        self._context, self.downstream = context, downstream
         self.head = head
         self.host, self.path = destination
         self.origin = origin
@@ -115,7 +115,7 @@ class Exchange(AnswerSink):
         """Return what is known of the request, for who decides about it."""
         if self._facts is None:
             self.request_id = self.request_id or self.head.request_id or self._context.new_request_id()
-            came, where, down = self._came or self.head, (self.host, self.path), self._downstream
+            came, where, down = self._came or self.head, (self.host, self.path), self.downstream
             self._facts = RequestFacts(self.request_id, came, where, self.origin, down.security, down)
         self._facts.attempts, tracer = self._attempts, self._context.tracer
         if tracer is not None and self.chain is not None:
@@ -255,7 +255,7 @@ class Exchange(AnswerSink):
                 self.rest_seconds = (self.timeouts or self._context.limits.upstream).read_seconds
         if self._timing is not None:
             self._timing.attempt_begins(upstream)
-        if self._downstream.is_full:
+        if self.downstream.is_full:
             # Something waits there, be it interim answers to an attempt before, and nobody says so again.
             upstream.pause()
         return True
@@ -334,7 +334,7 @@ class Exchange(AnswerSink):
         elif self.state is _ANSWERING:
             self._reason = why
             self.cause = Cause.REQUEST if fault is Fault.UNREADABLE else Cause.CUT
-            self._downstream.cut()
+            self.downstream.cut()
             self._finish()
 
     def crash(self) -> None:
@@ -346,18 +346,18 @@ class Exchange(AnswerSink):
         self._has_crashed = True
         self._reason, self.cause = self._reason or "a bug of the proxy", Cause.BUG
         if self.state in _UNANSWERED:
-            self._downstream.close_after_answer()
+            self.downstream.close_after_answer()
             self.reply(self._context.replies.of(500, accepts_html(self.received.forward)))
         elif self.state is _DONE:
             # What there was to say is said; but nobody knows how far its end came.
-            self._downstream.end()
+            self.downstream.end()
         else:
-            self._downstream.cut()
+            self.downstream.cut()
             self._finish()
 
     def hang_up(self) -> None:
         """End downstream's connection, when nothing else can be done."""
-        self._downstream.end()
+        self.downstream.end()
 
     def downstream_lost(self) -> None:
         """Downstream went away: upstream's work is for nobody."""
@@ -392,7 +392,7 @@ class Exchange(AnswerSink):
     def downstream_drained(self) -> None:
         """Downstream takes more again."""
         is_held = self._filtering is not None and self._filtering.holds_answer
-        if self.upstream is not None and not is_held and not self._downstream.is_full:
+        if self.upstream is not None and not is_held and not self.downstream.is_full:
             self.upstream.resume()
 
     def tunnel_from_downstream(self, octets: bytes) -> None:
@@ -404,7 +404,7 @@ class Exchange(AnswerSink):
 
     def upstream_interim(self, head: ResponseHead) -> None:
         """Pass a 1xx head on."""
-        self._downstream.send_interim(head)
+        self.downstream.send_interim(head)
 
     def upstream_head(self, head: ResponseHead, body: bytes, ended: bool, trailers: list[bytes]) -> None:
         """Pass the final head on, with what of the body came with it."""
@@ -419,7 +419,7 @@ class Exchange(AnswerSink):
             self.passage.held = None
         chain, settled = self.chain, None
         if chain is not None and chain.settled is not None:
-            settled = chain.settled.changed(head, self._came or self.head, self._downstream)
+            settled = chain.settled.changed(head, self._came or self.head, self.downstream)
         if settled is not None:
             head = settled
         elif chain is not None and chain.sees_answers:
@@ -434,7 +434,7 @@ class Exchange(AnswerSink):
                 self._conclude(str(came.status))
         self.state = _ANSWERING
         self.status, self.sent = head.status, len(body)
-        self._downstream.respond(head, body, ended, trailers)
+        self.downstream.respond(head, body, ended, trailers)
         if ended:
             self._finish()
         elif self.is_counted:
@@ -448,13 +448,13 @@ class Exchange(AnswerSink):
             self._filtering.answer_body(piece, ended, trailers)
             return
         self.sent += len(piece)
-        self._downstream.send_body(piece, ended, trailers)
+        self.downstream.send_body(piece, ended, trailers)
         if ended:
             self._finish()
 
     def splice_answer(self, copy: KernelCopy) -> bool:
         """Have the kernel send the rest of the answer, if downstream can."""
-        return not self.is_answer_filtered and self._downstream.splice_body(copy)
+        return not self.is_answer_filtered and self.downstream.splice_body(copy)
 
     def answer_moved(self, count: int) -> None:
         """So much of a spliced answer went downstream."""
@@ -477,28 +477,28 @@ class Exchange(AnswerSink):
             self._filtering.answer_body(octets, False, [])
             return
         self.sent += len(octets)
-        self._downstream.send_raw(octets)
+        self.downstream.send_raw(octets)
 
     def upstream_ended(self) -> Transport | None:
         """Upstream says no more in a tunnel; return downstream's transport if that may still say something to it."""
         if self.state is not _TUNNEL or self._is_half_over:
             return None
         self._is_half_over = True
-        return self._downstream.end_sending()
+        return self.downstream.end_sending()
 
     def downstream_transport(self) -> Transport:
         """Return downstream's connection."""
-        return self._downstream.transport
+        return self.downstream.transport
 
     def upstream_full(self) -> None:
         """Upstream takes no more of the request for now."""
         if self.state is not _DONE:
-            (self.passage or self._downstream).pause_request()
+            (self.passage or self.downstream).pause_request()
 
     def upstream_drained(self) -> None:
         """Upstream takes more of the request again."""
         if self.state is not _DONE:
-            (self.passage or self._downstream).resume_request()
+            (self.passage or self.downstream).resume_request()
 
     # From its filters
 
@@ -527,7 +527,7 @@ class Exchange(AnswerSink):
     ) -> None:
         """Send an answer that has passed its filters, if there are any; the log calls it *status*."""
         self.status, self.sent, self.state = status, len(body), _ANSWERING
-        self._downstream.respond(head, body, ended, trailers)
+        self.downstream.respond(head, body, ended, trailers)
         if ended:
             self._finish()
         elif self.is_counted:
@@ -536,7 +536,7 @@ class Exchange(AnswerSink):
     def deliver_body(self, piece: bytes, ended: bool, trailers: list[bytes]) -> None:
         """Send more of the answer."""
         self.sent += len(piece)
-        self._downstream.send_body(piece, ended, trailers)
+        self.downstream.send_body(piece, ended, trailers)
         if ended:
             self._finish()
 
@@ -545,7 +545,7 @@ class Exchange(AnswerSink):
         self.status, self.sent, self.state = head.status, len(first), _TUNNEL
         if self.is_counted:
             self._context.loops.over(self)
-        self._downstream.open_tunnel(head, first)
+        self.downstream.open_tunnel(head, first)
 
     def _cut(self, why: str) -> None:
         """End an answer that cannot be whole any more, so that downstream sees it; or a tunnel."""
@@ -554,7 +554,7 @@ class Exchange(AnswerSink):
             self._reason, self.cause = f"answer cut short: {why}", self.cause or Cause.CUT
             what = self.status, self.host, self.path, self.endpoint, self._reason
             self._context.upstream_errors.warn(*what, self.request_id)
-            self._downstream.cut()
+            self.downstream.cut()
         elif why != CLOSED:
             self._reason = why
         self._finish()
@@ -584,9 +584,9 @@ class Exchange(AnswerSink):
                 self.request_id = self.request_id or head.request_id or self._context.new_request_id()
                 self._reason = self._reason or UNSAID.get(cause, "")
                 listeners = (*listeners, self._context.failed)
-            protocol = self._downstream.protocol if head.minor else b"HTTP/1.0"
+            protocol = self.downstream.protocol if head.minor else b"HTTP/1.0"
             # In the order of its fields, and not by its name, which is a call more for each request.
-            known = (self.request_id, route, None if route is None or route.owner is None else route.owner.key, self._filter, made, self.status, self.sent, seconds, self._reason, self.origin.address, head.method, self.host, head.target, protocol, head, self.origin.scheme, cause, backend, 0 if passage is None else passage.received, self._downstream, None if self._context.tracer is None else self._context.tracer.trace_of(self))  # fmt: skip
+            known = (self.request_id, route, None if route is None or route.owner is None else route.owner.key, self._filter, made, self.status, self.sent, seconds, self._reason, self.origin.address, head.method, self.host, head.target, protocol, head, self.origin.scheme, cause, backend, 0 if passage is None else passage.received, self.downstream, None if self._context.tracer is None else self._context.tracer.trace_of(self))  # fmt: skip
             record = _new(Record, known)
             if chain is not None and chain.ends:
                 self._filters(chain).tell_end(record)
@@ -597,4 +597,4 @@ class Exchange(AnswerSink):
                     listener(record)
         # They know the exchange, too; nobody needs to look for what is left of a circle.
         self.passage = self._filtering = self._timing = None
-        self._downstream.finished()
+        self.downstream.finished()

@@ -9,16 +9,21 @@ from twisted.logger import capturedLogs, formatEvent
 from ingress.http.forwarding import origin_of_peer
 from ingress.http.request_head import UNREADABLE
 from ingress.metrics.series.overload import LATE, MEMORY
+from ingress.model.upstream.backends import BackendState
 from ingress.proxy.dispatch.gate import LOOK_SECONDS, MOST_SURPLUS, SPARE_SECONDS, Gate
 from ingress.proxy.dispatch.overload import CALM_SECONDS, FIRST_ROOM, LASTING_SECONDS, TURN_SECONDS
+from ingress.proxy.dispatch.side_by_side import SideBySideResource
 from ingress.proxy.downstream.channel import DownstreamChannel
 from ingress.proxy.exchange.exchange import Exchange
 from ingress.proxy.exchange.replies import Replies
+from ingress.routing.route import Match, Route
+from ingress.routing.table import RouteTable
 from tests.fakes.http2.frames import RST_STREAM, frame
 from tests.fakes.transports import Peer
+from tests.proxy.dispatch.test_side_by_side import second_resource
 from tests.proxy.exchange.test_tunnel import ASK, SWITCH
 from tests.proxy.h2_playing import SessionCase
-from tests.proxy.playing import GET, OK, ProxyCase, Stage, fields_of
+from tests.proxy.playing import BACKEND, GET, OK, ONE, OWNER, ProxyCase, Stage, fields_of
 
 MANY = 5 * FIRST_ROOM
 BROWSER = b"GET / HTTP/1.1\r\nHost: shop.test\r\nAccept: text/html\r\n\r\n"
@@ -283,6 +288,20 @@ class LeavingTests(GateCase):
         self.go_on()
         self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)
         self.assertEqual(self.statuses(downs), [500, 0])
+        self.assert_upstreams(1)
+
+    def test_host_moves(self) -> None:
+        """Whoever waits while the tables of its listener are others is answered by those that there are by then."""
+        (down,) = self.wait(1)
+        self.stage.resource.publish(RouteTable(()), {})
+        other = second_resource(self)
+        other.publish(
+            RouteTable([Route("shop.test", "/", Match.PREFIX, OWNER, BACKEND)]),
+            {BACKEND: BackendState((ONE,))},
+        )
+        self.stage.site.resource = SideBySideResource(self.stage.resource, other)
+        self.go_on()
+        self.assertEqual(self.statuses([down]), [0])
         self.assert_upstreams(1)
 
     def test_health_checks(self) -> None:

@@ -12,12 +12,14 @@ from ingress.model.text.expressions import read_expression
 from ingress.model.text.lookup_budget import MAX_MAKING
 from ingress.model.upstream.backends import BackendState
 from ingress.proxy.dispatch.lookup_queue import FEW, MAX_BEHIND_SECONDS, LookupQueue
+from ingress.proxy.dispatch.side_by_side import SideBySideResource
 from ingress.routing.match_conditions import Compared, MatchCondition
 from ingress.routing.route import Match, Route
 from ingress.routing.table import RouteTable
 from tests.fakes.plain_code import need_plain_code
 from tests.fakes.transports import Peer
 from tests.proxy.dispatch.test_preparing import Turns
+from tests.proxy.dispatch.test_side_by_side import second_resource
 from tests.proxy.playing import BACKEND, OK, ONE, OWNER, ProxyCase
 
 HOSTS = ("a.test", "b.test", "c.test", "d.test", "e.test", "f.test")
@@ -37,6 +39,39 @@ class LookupQueueTests(ProxyCase):
         """Have *routes* served, and none of their programs kept."""
         self.stage.resource.publish(RouteTable(routes), {BACKEND: BackendState((ONE,))})
         expressions._programs.clear()
+
+    def test_host_moves(self) -> None:
+        """A request that waits while its host comes to another table, or back, is answered by the one that has it by then."""
+        host = HOSTS[0]
+        states = {BACKEND: BackendState((ONE,))}
+        dear, none = RouteTable(routes_of(host, COUNT)), RouteTable(())
+        other = second_resource(self)
+        for comes, goes, is_beside in (
+            (self.stage.resource, other, False),
+            (self.stage.resource, other, True),
+            (other, self.stage.resource, True),
+        ):
+            slices = Clock()
+            queue = LookupQueue(slices)
+            for resource in (comes, goes):
+                resource._lookup_queue, resource._budget = queue, queue.budget
+            comes.publish(dear, states)
+            goes.publish(none, states)
+            both = SideBySideResource(self.stage.resource, other)
+            self.stage.site.resource = both if is_beside else comes
+            expressions._programs.clear()
+            client = self.stage.open()
+            client.say(self.asking(host, f"{host} {COUNT - 1}b"))
+            self.assertEqual(len(queue), 1)
+            comes.publish(none, states)
+            goes.publish(dear, states)
+            both.follow()
+            self.stage.site.resource = both
+            for _ in range(2 * COUNT):
+                slices.advance(1)
+            self.assertEqual((len(queue), client.received), (0, b""))
+            self.upstream().say(OK.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
+            self.assert_status(client.take(), 200)
 
     def asking(self, host: str, version: str = "x") -> bytes:
         """Return a request that is compared with all expressions of *host*."""

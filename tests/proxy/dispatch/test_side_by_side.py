@@ -25,24 +25,25 @@ def table(backend: BackendReference, *hosts: str, covers_labels: bool = False) -
     return RouteTable(routes, covers_labels=covers_labels)
 
 
+def second_resource(case: ProxyCase) -> IngressProxyResource:
+    """Return a resource of another table than that of *case*."""
+    stage = case.stage
+    rotations = Rotations(case.reactor, stage.deadlines, case.metrics, Random(7))
+    chains = Chains(case.reactor, lambda name: FakeServices())
+    return IngressProxyResource(case.reactor, rotations, chains, stage.states, Random(7))
+
+
 class SideBySideTests(ProxyCase):
     """Whose requests are, as tables change."""
 
     def setUp(self) -> None:
         super().setUp()
         self.first = self.stage.resource
-        self.second = self.new_resource()
+        self.second = second_resource(self)
         self.first.publish(table(FIRST, "a.test"), STATES)
         self.second.publish(table(SECOND, "b.test", covers_labels=True), STATES)
         self.both = SideBySideResource(self.first, self.second)
         self.stage.site.resource = self.both
-
-    def new_resource(self) -> IngressProxyResource:
-        """Return a resource of another table."""
-        stage = self.stage
-        rotations = Rotations(self.reactor, stage.deadlines, self.metrics, Random(7))
-        chains = Chains(self.reactor, lambda name: FakeServices())
-        return IngressProxyResource(self.reactor, rotations, chains, stage.states, Random(7))
 
     def served_by(self, host: bytes) -> str:
         """Return the address of the endpoint that is asked for *host*; empty for none."""
