@@ -41,6 +41,7 @@ from ingress.routing.health_checks import (
     HEALTH_CHECK_PATH,
     HEALTH_CHECK_REPLY,
     HEALTH_CHECK_ROUTE,
+    UnroutedHealthChecks,
     is_health_check,
 )
 from ingress.routing.match_conditions import TooMuchToCompare, first_met
@@ -68,6 +69,7 @@ class IngressProxyResource(ReverseProxyResource):
         ReverseProxyResource.__init__(self, "", 0, b"", reactor=clock)
         self.answers_health_checks = False
         """Whether load balancers may ask here if anybody is there."""
+        self._unrouted_checks = UnroutedHealthChecks()
         self._table = NO_TABLE
         self._streams = NO_STREAMS
         self._preparing = Preparing(clock)
@@ -188,10 +190,12 @@ class IngressProxyResource(ReverseProxyResource):
                     exchange.fail(400, TWO_ROUTES)
                     return NOT_DONE_YET
             except PathTooLong:
-                exchange.fail(414, "path too long for the expressions of its host")
+                if not self._checks_health(exchange):
+                    exchange.fail(414, "path too long for the expressions of its host")
                 return NOT_DONE_YET
             except LookupDeferred:
-                self._defer(exchange)
+                if not self._checks_health(exchange):
+                    self._defer(exchange)
                 return NOT_DONE_YET
             except TooMuchToCompare:
                 exchange.fail(431, _TOO_MUCH)
@@ -249,13 +253,24 @@ class IngressProxyResource(ReverseProxyResource):
     def is_asked_for_health(self, exchange: Exchange) -> bool:
         """Whether *exchange* is a health check, which is answered here and costs next to nothing."""
         host, path = exchange.host, exchange.path
-        if not self.answers_health_checks or path != HEALTH_CHECK_PATH:
+        if not self.answers_health_checks or path != HEALTH_CHECK_PATH or self._table.host_of(host):
             return False
+        if self._unrouted_checks.are(self._table, host, path):
+            return True
         try:
             return is_health_check(self._table, host, path, self._table.find(host, path, self._budget))
         except (PathTooLong, LookupDeferred):
-            # It is for the routes of its host, whichever that is.
+            # Some route has just that path, and may be the one.
             return False
+
+    def _checks_health(self, exchange: Exchange) -> bool:
+        """Answer *exchange* if it is a health check whichever route it would have; else return False."""
+        if self.answers_health_checks and self._unrouted_checks.are(
+            self._table, exchange.host, exchange.path
+        ):
+            exchange.reply(HEALTH_CHECK_REPLY, HEALTH_CHECK_ROUTE)
+            return True
+        return False
 
     def route_of(self, exchange: Exchange) -> Route | None:
         """Return the route that would have *exchange*; None where there is none, or none that is found within the bounds."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from attrs import evolve
 from twisted.logger import capturedLogs, formatEvent
 
 from ingress.http.forwarding import origin_of_peer
 from ingress.http.request_head import UNREADABLE
 from ingress.metrics.series.overload import LATE, MEMORY
+from ingress.model.text.lookup_budget import MAX_RUN
 from ingress.model.upstream.backends import BackendState
 from ingress.proxy.dispatch.gate import LOOK_SECONDS, MOST_SURPLUS, SPARE_SECONDS, Gate
 from ingress.proxy.dispatch.overload import CALM_SECONDS, FIRST_ROOM, LASTING_SECONDS, TURN_SECONDS
@@ -24,6 +26,7 @@ from tests.proxy.dispatch.test_side_by_side import second_resource
 from tests.proxy.exchange.test_tunnel import ASK, SWITCH
 from tests.proxy.h2_playing import SessionCase
 from tests.proxy.playing import BACKEND, GET, OK, ONE, OWNER, ProxyCase, Stage, fields_of
+from tests.routing.test_expression_routes import expression
 
 MANY = 5 * FIRST_ROOM
 BROWSER = b"GET / HTTP/1.1\r\nHost: shop.test\r\nAccept: text/html\r\n\r\n"
@@ -314,6 +317,22 @@ class LeavingTests(GateCase):
         self.assertEqual(self.statuses(self.come(2, check)), [200, 200])
         self.stage.resource.answers_health_checks = False
         self.assertEqual(self.statuses(self.come(1, check)), [503])
+
+    def test_health_checks_beside_expressions(self) -> None:
+        """So are they where all hosts have very many expressions, though others wait for turns to look these up, or the path begins like too many."""
+        resource = self.stage.resource
+        resource.answers_health_checks = True
+        check = GET.replace(b"GET /", b"GET /healthz").replace(b"shop.test", b"192.0.2.1")
+        dear = [evolve(expression(f"/.{number:05}"), host="") for number in range(200)]
+        too_many = [evolve(expression(f"/.{number:05}"), host="") for number in range(MAX_RUN + 1)]
+        own = [evolve(expression("/healthz"), host="")]
+        for routes, statuses in ((dear, [200]), (too_many, [200]), (dear + own, [503])):
+            resource.publish(RouteTable(routes), {})
+            for is_short in (False, True):
+                self.gate.memory_is_short(is_short)
+                resource._budget.running = 0
+                self.assertEqual(self.statuses(self.come(1, check)), statuses)
+        self.assertEqual(len(resource._lookup_queue), 0)
 
     def test_no_health_checks(self) -> None:
         """What a route has is no health check, and waits as all else."""
