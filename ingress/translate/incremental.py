@@ -65,6 +65,7 @@ from ingress.translate.gateway.claims import is_of_gateways
 from ingress.translate.gateway.handshake_cache import HandshakeCache
 from ingress.translate.gateway.side_by_side import SideBySideProblems
 from ingress.translate.gateway.table_cache import GatewayTableCache
+from ingress.translate.hosts.routes import forget_filters
 from ingress.translate.listeners import NONE_REFUSED, Refused, choose_listeners
 from ingress.translate.named_backends import NamedBackends
 from ingress.translate.options import TranslateOptions
@@ -281,6 +282,8 @@ class Translation:
                 self._tell_tables(self._parsed[changed])
             yield
         for changed in self._references.read(self._parsed, state):
+            if changed is not None:
+                forget_filters()
             if changed == OPERATOR:
                 for table in self._tables.values():
                     table.all_concerned()

@@ -11,19 +11,22 @@ from collections.abc import Awaitable
 from functools import partial
 from hashlib import blake2b
 from typing import ClassVar, Final
+from weakref import WeakKeyDictionary
 
 from attrs import field
 
-from ingress.annotations.passwords.htpasswd import MOST_PASSWORD_BYTES, accounts_of, admits
+from ingress.annotations.passwords.htpasswd import MOST_PASSWORD_BYTES, Accounts, accounts_of, admits
 from ingress.annotations.rate_limits.family import Clients
 from ingress.filter_parts.judging import status_reply
-from ingress.filters import ComputingRefused, Facts, Filter, Phase, Reply, RequestEdit, Services
+from ingress.filters import ComputingRefused, Facts, Filter, Phase, Reply, RequestEdit, Scope, Services
 from ingress.model.frozen import frozen
 
 GOOD_SECONDS: Final = 60.0
 """For how long a verdict is remembered."""
 MOST_REMEMBERED: Final = 4096
 """Verdicts of one filter."""
+MOST_READ: Final = 8
+"""Files of which what was read is kept."""
 MOST_FIELD_BYTES: Final = 4096
 """Of ``Authorization``; what is longer is no password."""
 RETRY_SECONDS: Final = 2
@@ -87,10 +90,36 @@ class PasswordCheck:
         return _Check(self, services)
 
 
+class _File:
+    """The file of one filter, and what was read of it, as long as that is kept; both go with the filter, and so with the Secret."""
+
+    def __init__(self, text: bytes) -> None:
+        self.text = text
+        self.accounts: Accounts | None = None
+
+
+class _LastRead:
+    """Keeps what was read of the files that were asked for last: of a megabyte it takes ten."""
+
+    def __init__(self) -> None:
+        # A file that is in use no more is not kept for this.
+        self._files: WeakKeyDictionary[_File, None] = WeakKeyDictionary()
+
+    def note(self, file: _File) -> None:
+        """Note that *file* was asked for."""
+        self._files.pop(file, None)
+        self._files[file] = None
+        if len(self._files) > MOST_READ:
+            oldest = next(iter(self._files))
+            del self._files[oldest]
+            oldest.accounts = None
+
+
 class _Check(Filter):
     def __init__(self, spec: PasswordCheck, services: Services) -> None:
-        self._accounts = spec.accounts
+        self._file = _File(spec.accounts)
         self._services = services
+        self._last_read: _LastRead = services.state(Scope.WORKER, "files", _LastRead)
         challenge = b"Basic realm=" + quoted_realm(spec.realm)
         self._unauthorized = status_reply(
             401, (b"WWW-Authenticate", challenge), reason="no user and password, or wrong ones"
@@ -109,7 +138,7 @@ class _Check(Filter):
         until = self._good.get(mark)
         if until is not None and self._services.clock.seconds() < until:
             return None
-        verdict = partial(_verdict, self._accounts, user, password, self._services.secret)
+        verdict = partial(_verdict, self._file, user, password, self._services.secret)
         try:
             coming = self._services.compute(verdict, whose=self._name(facts.client), once=(self, mark))
         except ComputingRefused as refused:
@@ -118,7 +147,9 @@ class _Check(Filter):
         return self._decide(coming, mark)
 
     async def _decide(self, coming: Awaitable[bool], mark: bytes) -> Reply | None:
-        if not await coming:
+        is_good = await coming
+        self._last_read.note(self._file)
+        if not is_good:
             self._services.count("refused")
             return self._unauthorized
         self._remember(mark)
@@ -132,10 +163,13 @@ class _Check(Filter):
         self._good[mark] = self._services.clock.seconds() + GOOD_SECONDS
 
 
-def _verdict(accounts: bytes, user: bytes, password: bytes, secret: bytes) -> bool:
+def _verdict(file: _File, user: bytes, password: bytes, secret: bytes) -> bool:
     """Thread: verify."""
     mark = int.from_bytes(blake2b(user, key=secret, digest_size=8).digest(), "big")
-    return admits(accounts_of(accounts), user, password, mark)
+    accounts = file.accounts
+    if accounts is None:
+        accounts = file.accounts = accounts_of(file.text)
+    return admits(accounts, user, password, mark)
 
 
 @frozen

@@ -12,7 +12,7 @@ reading the file.
 
 import re
 from collections.abc import Awaitable, Callable, Iterator
-from functools import lru_cache, partial
+from functools import partial
 from hashlib import blake2b, md5, sha256
 from hmac import compare_digest
 from typing import ClassVar, Final
@@ -99,7 +99,6 @@ def read_digest_accounts(text: bytes, realm: bytes) -> Iterator[Accounts | None]
     yield Accounts(hashes, tuple(faults), wrong - len(faults), lengths=lengths)
 
 
-@lru_cache(maxsize=8)
 def digest_accounts_of(text: bytes, realm: bytes) -> Accounts:
     """Read all of a file at once: for threads."""
     found = [one for one in read_digest_accounts(text, realm) if one is not None]

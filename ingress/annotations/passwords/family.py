@@ -11,6 +11,8 @@ from collections.abc import Iterator, Mapping
 from enum import Enum
 from typing import Final
 
+from attrs import evolve
+
 from ingress.annotations.access.guards import GuardMissing
 from ingress.annotations.client_certificates.family import NO_SECRET, parse_secret
 from ingress.annotations.contract.references import Found, Reference
@@ -159,7 +161,7 @@ def password_contents(settings: PasswordSettings, asking: ObjectKey, found: Foun
             message = f"{shown} has more than {MOST_BYTES} bytes of accounts; those behind them let nobody in"
             yield Remark("auth-secret", message, Reason.INVALID_PASSWORDS)
         realm = settings.realm.encode("utf-8") if settings.scheme is Scheme.DIGEST else None
-        accounts = _FAULTS.get((file, realm))
+        accounts = _FAULTS.get(file, realm)
         if accounts is None:
             for step in read_accounts(file) if realm is None else read_digest_accounts(file, realm):
                 if step is None:
@@ -167,7 +169,7 @@ def password_contents(settings: PasswordSettings, asking: ObjectKey, found: Foun
                 else:
                     accounts = step
             assert accounts is not None
-            _FAULTS.put((file, realm), accounts)
+            _FAULTS.put(file, realm, accounts)
         for fault in accounts.faults:
             at = f"line {fault.line}" if settings.form is Form.FILE else "a key"
             user = f" (user {quoted(fault.user.decode('utf-8', 'replace'))})" if _is_shown(fault.user) else ""
@@ -183,25 +185,26 @@ def _is_shown(user: bytes) -> bool:
     return bool(user) and not user.startswith((b"$", b"{"))
 
 
-_Read = tuple[bytes, bytes | None]
-"""A file, and the realm by which it was read for Digest, None for Basic."""
-
-
 class _Memo:
-    """The faults of the files that were read last: several Ingresses name one Secret, and are told the same."""
+    """The faults of the files that were read last: several Ingresses name one Secret, and are told the same.
+
+    Files, of which the Secret may be gone, are known again by a number: Python hashes bytes by a key that each process has for itself.
+    """
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._known: dict[_Read, Accounts] = {}
+        self._known: dict[tuple[int, int, bytes | None], Accounts] = {}
 
-    def get(self, file: _Read) -> Accounts | None:
-        return self._known.get(file)
+    def get(self, file: bytes, realm: bytes | None) -> Accounts | None:
+        """Return what is told of *file*, read by *realm* for Digest, by None for Basic; None where that is not known."""
+        return self._known.get((hash(file), len(file), realm))
 
-    def put(self, file: _Read, accounts: Accounts) -> None:
+    def put(self, file: bytes, realm: bytes | None, accounts: Accounts) -> None:
         if len(self._known) >= self._most:
             del self._known[next(iter(self._known))]
-        # What is told of them is all that is kept: the hashes are for whoever verifies.
-        self._known[file] = Accounts({}, accounts.faults, accounts.more)
+        # What is told of them is all that is kept: the hashes are for whoever verifies, also such as stand in the place of a user.
+        faults = tuple(one if _is_shown(one.user) else evolve(one, user=b"") for one in accounts.faults)
+        self._known[hash(file), len(file), realm] = Accounts({}, faults, accounts.more)
 
 
 _FAULTS: Final = _Memo(4)

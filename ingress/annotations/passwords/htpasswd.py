@@ -11,7 +11,6 @@ Reading is in steps, since a Secret may have a megabyte.  Verifying takes long, 
 import binascii
 import re
 from collections.abc import Iterator
-from functools import lru_cache
 from hashlib import md5, sha1
 from hmac import compare_digest
 from itertools import islice
@@ -213,7 +212,6 @@ def _show(into: bytearray, value: int, signs: int) -> None:
         value >>= 6
 
 
-@lru_cache(maxsize=8)
 def accounts_of(text: bytes) -> Accounts:
     """Read all of a file at once: for threads."""
     found = [one for one in read_accounts(text) if one is not None]

@@ -305,6 +305,11 @@ def _in_order(specs: tuple[FilterSpec, ...]) -> tuple[FilterSpec, ...]:
     return tuple(sorted(specs, key=_PHASE))
 
 
+def forget_filters() -> None:
+    """Keep no filters that were put in order: what they were made of is another, or gone, and some have hashes of passwords."""
+    _in_order.cache_clear()
+
+
 def _default_route(
     host: str, backend: BackendReference, settings: AnnotationSettings, filters: tuple[FilterSpec, ...]
 ) -> Route:

@@ -3,10 +3,13 @@
 from base64 import b64encode
 from collections import Counter
 from collections.abc import Mapping
+from gc import collect
 from inspect import iscoroutine
 from queue import SimpleQueue
+from sys import getrefcount
 from threading import Event
 from typing import Any
+from weakref import ref
 
 from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
@@ -17,6 +20,7 @@ from ingress.annotations.passwords import basic_check as password_check
 from ingress.annotations.passwords.basic_check import (
     GOOD_SECONDS,
     MOST_FIELD_BYTES,
+    MOST_READ,
     MOST_REMEMBERED,
     CredentialsKept,
     PasswordCheck,
@@ -208,6 +212,28 @@ class CheckTests(SynchronousTestCase):
         self.assertEqual(marks[0], marks[1])
         self.assertEqual(len(set(marks)), 3)
 
+    def test_gone(self) -> None:
+        """What was read of the accounts goes with the filter, as do these, and so with the Secret."""
+        self.verdict(basic())
+        file = vars(self.check)["_file"]
+        accounts, file = ref(file.accounts), ref(file)
+        self.assertIsNotNone(accounts())
+        del self.check
+        self.services.computing.asked.clear()
+        collect()
+        self.assertEqual((file(), accounts()), (None, None))
+
+    def test_read_again(self) -> None:
+        """What was read is kept of the last few files alone; others are read again when they are asked for."""
+        services = self.services
+        checks = [PasswordCheck(FILE + b"#%d" % one).make(services) for one in range(MOST_READ + 1)]
+        for _ in range(2):
+            for self.check in checks:
+                self.assertEqual((self.verdict(basic(b"eve")), self.verdict(basic())), (401, 0))
+                services.clock.clock.advance(GOOD_SECONDS)
+            kept = [vars(one)["_file"].accounts is not None for one in checks]
+            self.assertEqual(kept, [False, *[True] * MOST_READ])
+
     def test_shown(self) -> None:
         """Nothing of the accounts is in what is shown of the filter."""
         spec = PasswordCheck(FILE, "staff")
@@ -275,6 +301,20 @@ class FamilyTests(SynchronousTestCase):
         self.assertEqual(self.filters(self.settled())[0], PasswordCheck(b"x"))
         self.follower.change({(Kind.SECRET, USERS): None})
         self.assertEqual(self.filters(self.settled()), (GuardMissing(),))
+
+    def test_hashes_go_with_the_secret(self) -> None:
+        """Once the Secret is gone, or its Ingress, nothing of the translation has its content any more."""
+        # Made here, lest it be a constant of this module.
+        file = bytes(bytearray(FILE + b"joe:$5$not verified\n"))
+        count = getrefcount(file)
+        for gone in ((Kind.SECRET, USERS), (Kind.INGRESS, ObjectKey("demo", "a"))):
+            self.follow(users(content={"auth": file}), auth_type="basic", auth_secret="users")
+            self.follower.change({gone: None})
+            if gone[0] is Kind.INGRESS:
+                self.follower.change({(Kind.SECRET, USERS): None})
+            self.settled()
+            collect()
+            self.assertEqual(getrefcount(file), count)
 
     def test_key_missing(self) -> None:
         """Where the Secret lacks the key the paths answer 503, and it is told; also where it is renamed later."""
