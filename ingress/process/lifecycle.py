@@ -66,6 +66,13 @@ def act_on_signals(
     signal.signal(signal.SIGHUP, signalled)
     signal.signal(signal.SIGUSR1, signalled)
     signal.signal(signal.SIGUSR2, lambda number, frame: reactor.callFromThread(start_anew))
+    atexit.register(_ignore_what_goes_on)
+
+
+def _ignore_what_goes_on() -> None:
+    """Let the process end with its own status: Python gives up its handlers before the end, and the signal would end it then."""
+    for number in (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
+        signal.signal(number, signal.SIG_IGN)
 
 
 def end_with(reactor: Any, error: StartError, at_last: Callable[[], None]) -> None:
