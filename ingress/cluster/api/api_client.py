@@ -11,6 +11,7 @@ loading, and a ``KubernetesError`` afterwards.
 import http.client
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
+from http import HTTPStatus
 from threading import Lock
 from time import monotonic
 from typing import Any
@@ -96,6 +97,8 @@ class ApiAccess:
         self._configuration: Configuration | None = None
         self._generation = 0
         self._renewed = 0.0
+        self.trouble = ""
+        """Why credentials that were refused could not be loaded anew; empty where they could, or were not tried."""
         self.namespace = ""
         """The namespace that we are in, or that the kubeconfig names; known once loaded."""
         self.proxy = ""
@@ -126,7 +129,9 @@ class ApiAccess:
             self._renewed = now
             try:
                 self._read()
+                self.trouble = ""
             except StartError as error:
+                self.trouble = str(error)
                 log.warn("credentials cannot be loaded anew: {reason}", reason=str(error))
             except Exception:
                 # Whoever renews is in the middle of a failure, and a thread that would end by this one.
@@ -211,7 +216,11 @@ class ApiConnection:
             raise KubernetesError(0, UNREACHABLE, _reason(error)) from None
         response = ApiResponse(answer, self._deadline)
         if not 200 <= answer.status <= 299:
-            raise response.refusal(request.path)
+            refusal = response.refusal(request.path)
+            if refusal.status == HTTPStatus.UNAUTHORIZED and self._access.trouble:
+                message = f"{refusal.message}, and credentials cannot be loaded anew: {self._access.trouble}"
+                raise KubernetesError(refusal.status, refusal.reason, message, refusal.retry_after_seconds)
+            raise refusal
         return response
 
     def renew_credentials(self) -> None:

@@ -11,15 +11,23 @@ import os
 import re
 import ssl
 from collections.abc import Callable, Mapping
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from time import monotonic
+from time import monotonic, time
 from typing import Any
 from urllib.parse import urlsplit
 
 from twisted.logger import Logger
 
 from ingress.cluster.api.api_status import one_line
+from ingress.cluster.api.credential_plugin import (
+    PluginCredentials,
+    PluginError,
+    asks_plugin,
+    keep_renewed,
+    run_plugin,
+)
 from ingress.cluster.api.kubeconfig_shape import (
     PROXY_EXAMPLE,
     KubeconfigError,
@@ -48,7 +56,7 @@ SERVICE_ACCOUNT_DIRECTORY = Path("/var/run/secrets/kubernetes.io/serviceaccount"
 class CredentialSource:
     """What the operator said about the API server; None leaves it to the environment.
 
-    *server* is a URL that replaces the configured one.  *environ* stands for ``os.environ``, *clock* returns monotonic seconds.
+    *server* is a URL that replaces the configured one.  *environ* stands for ``os.environ``, *clock* returns monotonic seconds, *wall* those of the epoch.
     """
 
     kubeconfig: str | None = None
@@ -57,6 +65,7 @@ class CredentialSource:
     environ: Mapping[str, str] = os.environ
     service_account_directory: Path = SERVICE_ACCOUNT_DIRECTORY
     clock: Callable[[], float] = monotonic
+    wall: Callable[[], float] = time
 
     def load(self, *, again: bool = False) -> Configuration:
         """Load a configuration for requests; the log tells its origin unless it is loaded *again*.
@@ -133,9 +142,16 @@ class CredentialSource:
         # The package's default, which must not be taken for an address that the file gives.
         configuration.host = ""
         try:
-            used = used_context(configs, self.context)
-            load_kube_config_from_dict(used.config, client_configuration=configuration, persist_config=False)
-        except KubeconfigError as error:
+            config = used_context(configs, self.context).config
+            run = self._plugin_of(config)
+            plugged = None
+            if run is not None:
+                plugged = run()
+                config["users"][0]["user"] = plugged.stand_in(config["users"][0]["user"])
+            load_kube_config_from_dict(config, client_configuration=configuration, persist_config=False)
+            if run is not None and plugged is not None and plugged.token:
+                keep_renewed(configuration, plugged, run, self.wall, self.clock)
+        except (KubeconfigError, PluginError) as error:
             raise StartError(f"{origin}: {error}") from None
         except OSError as error:
             raise _unreadable(origin, error) from None
@@ -146,6 +162,12 @@ class CredentialSource:
             # The loader trusts the shape of what nobody judged before it, such as what stands below auth-provider.
             raise StartError(f"{origin}: not the shape of a kubeconfig ({type(error).__name__})") from None
         return f"{origin}, context {self.context}" if self.context else origin
+
+    def _plugin_of(self, config: dict[str, Any]) -> Callable[[], PluginCredentials] | None:
+        """Return what runs the plugin that *config*, with one user and one cluster, asks for; None where it asks none."""
+        user, cluster = config["users"][0]["user"], config["clusters"][0]["cluster"]
+        # Of the process, as kubectl does it: what stands for the environment in tests has no PATH.
+        return partial(run_plugin, user["exec"], cluster) if asks_plugin(user) else None
 
     def _fill_from_service_account(self, configuration: Configuration) -> str:
         token = self.service_account_directory / "token"

@@ -320,6 +320,25 @@ class RenewalTests(ApiServerTestCase):
         await in_thread(lambda: whole(connection.get(SERVICES, [])))
         self.assertEqual((self.server.requests[-1].token, events), ("new", []))
 
+    async def test_renewal_fails(self) -> None:
+        """Who is refused while credentials cannot be loaded anew is told why, until they can."""
+        clock = Clock()
+        connection = await self.connection(clock=clock.seconds)
+        self.server.access.tokens = {"new": None}
+        await error_of(lambda: connection.get(SERVICES, []))
+        good = self.kubeconfig.read_text()
+        self.kubeconfig.write_text("{}")
+        clock.advance(11)
+        await in_thread(connection.renew_credentials)
+        error = await error_of(lambda: connection.get(SERVICES, []))
+        self.assertEqual((error.status, error.reason), (401, "Unauthorized"))
+        self.assertIn("and credentials cannot be loaded anew: kubeconfig", error.message)
+        self.kubeconfig.write_text(good)
+        clock.advance(11)
+        await in_thread(connection.renew_credentials)
+        error = await error_of(lambda: connection.get(SERVICES, []))
+        self.assertNotIn("anew", error.message)
+
     async def test_not_too_often(self) -> None:
         """Within ten seconds of the last time nothing is loaded, whoever asks."""
         clock = Clock()

@@ -478,7 +478,7 @@ class MistakeTests(LiveCase):
         self.assertIn("not both", await self.mistake("objects.yaml"))
 
     async def test_a_plugin_that_fails(self) -> None:
-        """What it said is told beside the refusal, and not printed by itself."""
+        """How it ended and what it said is told, and not printed by itself; nothing is asked as nobody."""
         script = "import sys; sys.exit('the session of the cloud is over')"
         plugin = {
             "apiVersion": "client.authentication.k8s.io/v1",
@@ -487,8 +487,8 @@ class MistakeTests(LiveCase):
         }
         self.use_plugin(plugin)
         said = await self.mistake()
-        self.assertIn("does not take the credentials", said)
-        self.assertIn("the session of the cloud is over", said)
+        self.assertIn("the credential plugin", said)
+        self.assertIn("ended with status 1: the session of the cloud is over", said)
 
     async def test_a_plugin_that_gives_a_token(self) -> None:
         """It is used as kubectl would use it."""

@@ -1,0 +1,234 @@
+"""Credential plugins: programs that a kubeconfig names (``users[].user.exec``), and that print who we are to the API server.
+
+https://kubernetes.io/docs/reference/access-authn-authz/authentication/#client-go-credential-plugins says what they are told and
+what they print.  The ``kubernetes`` package would run them, too, without a bound of time, and go on as nobody where one fails.
+
+Running one blocks.  Messages say which command it was, how it ended and the last of what it wrote to standard error; never anything of
+what it printed, which has the token.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from base64 import b64encode
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from attrs import field
+from twisted.logger import Logger
+
+from ingress.cluster.api.api_status import one_line
+from ingress.model.frozen import frozen
+
+log = Logger()
+
+PLUGIN_SECONDS: Final = 60.0
+"""How long one may take, unless somebody sits at the terminal."""
+RENEWED_BEFORE_SECONDS: Final = 60.0
+"""How long before the end of a token the next one is asked for."""
+PAUSE_SECONDS: Final = 10.0
+"""How long a plugin is left alone after it ran for another token, whatever came of it: each request asks."""
+_MOST_SHOWN: Final = 240
+_FIRST: Final = ("auth-provider", "token", "tokenFile")
+"""Where a user has one of these, the plugin is not asked."""
+_REPLACED: Final = ("exec", "username", "password", "client-certificate", "client-key")
+
+
+class PluginError(Exception):
+    """A plugin cannot be run, or failed; says why in one line."""
+
+
+@frozen
+class PluginCredentials:
+    """What a plugin printed: a token, or a certificate with its key as PEM."""
+
+    token: str = field(default="", repr=False)
+    certificate: str = field(default="", repr=False)
+    key: str = field(default="", repr=False)
+    ends_at: float | None = None
+    """When the token is good no more, in seconds of the epoch; None where it does not say."""
+
+    def stand_in(self, user: Mapping[str, object]) -> dict[str, object]:
+        """Return *user*, of a kubeconfig, with these in place of the plugin."""
+        kept = {name: value for name, value in user.items() if name not in _REPLACED}
+        if self.token:
+            return {**kept, "token": self.token}
+        pair = (("client-certificate-data", self.certificate), ("client-key-data", self.key))
+        return {**kept, **{name: b64encode(pem.encode()).decode() for name, pem in pair}}
+
+
+def asks_plugin(user: Mapping[str, object]) -> bool:
+    """Whether *user*, of a kubeconfig, is who a plugin says."""
+    return bool(user.get("exec")) and not any(user.get(name) for name in _FIRST)
+
+
+def run_plugin(
+    plugin: Mapping[str, Any],
+    cluster: Mapping[str, Any],
+    environ: Mapping[str, str] = os.environ,
+    seconds: float = PLUGIN_SECONDS,
+) -> PluginCredentials:
+    """Run *plugin*, the ``exec`` of a user whose command is a whole path or a name, for *cluster*; takes *seconds* at most.
+
+    At a terminal it may ask there, and takes as long as that does.  Raises ``PluginError``.
+    """
+    command = str(plugin["command"])
+    shown = f"the credential plugin {one_line(command)}"
+    arguments = _texts(plugin.get("args"), f"args of {shown}")
+    variables = _variables(plugin.get("env"), f"env of {shown}")
+    is_at_terminal = _is_terminal() and plugin.get("interactiveMode") != "Never"
+    if plugin.get("interactiveMode") == "Always" and not is_at_terminal:
+        raise PluginError(f"{shown} needs a terminal (interactiveMode: Always), and there is none")
+    spec: dict[str, object] = {"interactive": is_at_terminal}
+    if plugin.get("provideClusterInfo"):
+        spec["cluster"] = _cluster_info(cluster)
+    asked = {"apiVersion": plugin["apiVersion"], "kind": "ExecCredential", "spec": spec}
+    failure, printed = "", ""
+    try:
+        done = subprocess.run(
+            [command, *arguments],
+            env={**environ, **variables, "KUBERNETES_EXEC_INFO": json.dumps(asked)},
+            stdin=None if is_at_terminal else subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=None if is_at_terminal else subprocess.PIPE,
+            timeout=None if is_at_terminal else seconds,
+            encoding="utf-8",
+            errors="replace",
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        failure = f"{shown} did not end within {seconds:g} s"
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or "it is no command"
+        hint = plugin.get("installHint")
+        failure = f"{shown} cannot be run: {why}"
+        failure += f" ({one_line(hint)})" if isinstance(hint, str) and hint else ""
+    else:
+        printed = done.stdout
+        if done.returncode:
+            how = f"status {done.returncode}" if done.returncode > 0 else f"signal {-done.returncode}"
+            failure = f"{shown} ended with {how}{_said(done.stderr)}"
+    if failure:
+        raise PluginError(failure)
+    return _credentials(printed, str(plugin["apiVersion"]), shown)
+
+
+def _is_terminal() -> bool:
+    """Whether somebody can be asked: a daemon has neither of these, and Twisted's log stands for one of them."""
+    return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
+
+
+def _said(written: str | None) -> str:
+    """Return the last of what was *written* to standard error, as the end of a sentence."""
+    text = " ".join((written or "").split())
+    if not text:
+        return " and wrote nothing to standard error" if written is not None else ""
+    return f": {one_line(text if len(text) <= _MOST_SHOWN else f'… {text[-_MOST_SHOWN:]}')}"
+
+
+def _credentials(printed: str, version: str, shown: str) -> PluginCredentials:
+    found: object = None
+    try:
+        found = json.loads(printed)
+    except (ValueError, RecursionError):
+        pass  # Told below, as what is not an object is.
+    if not isinstance(found, dict) or found.get("kind") != "ExecCredential":
+        raise PluginError(f"{shown} printed no ExecCredential")
+    if found.get("apiVersion") != version:
+        raise PluginError(
+            f"{shown} printed another version than {one_line(version)}, which the kubeconfig asks for"
+        )
+    status = found.get("status")
+    status = status if isinstance(status, dict) else {}
+    token, certificate, key, ends = (
+        text if isinstance(text := status.get(name), str) else ""
+        for name in ("token", "clientCertificateData", "clientKeyData", "expirationTimestamp")
+    )
+    token = token.strip()
+    if not token.isascii() or not (token.isprintable()):
+        raise PluginError(f"{shown} printed a token with other characters than printable ones of ASCII")
+    if not token and not (certificate and key):
+        raise PluginError(f"{shown} printed neither a token nor a certificate with its key")
+    return PluginCredentials(token, certificate, key, _seconds_of(ends))
+
+
+def _seconds_of(text: str) -> float | None:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).timestamp()
+
+
+def _texts(value: object, shown: str) -> list[str]:
+    if value is None:
+        return []
+    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+        raise PluginError(f"{shown}: a list of texts is wanted")
+    return value
+
+
+def _variables(value: object, shown: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for one in value if isinstance(value, list) else () if value is None else (value,):
+        name, text = (one.get("name"), one.get("value")) if isinstance(one, dict) else (None, None)
+        if not isinstance(name, str) or not name or not isinstance(text, str):
+            raise PluginError(f"{shown}: a list of names and values is wanted")
+        found[name] = text
+    return found
+
+
+def _cluster_info(cluster: Mapping[str, Any]) -> dict[str, object]:
+    """Return what a plugin is told of its cluster; a file with the authority is read for it."""
+    told = {
+        name: value for name, value in cluster.items() if name not in ("extensions", "certificate-authority")
+    }
+    authority = cluster.get("certificate-authority")
+    if authority and "certificate-authority-data" not in told:
+        try:
+            told["certificate-authority-data"] = b64encode(Path(str(authority)).read_bytes()).decode()
+        except OSError as error:
+            log.warn(
+                "{file} cannot be read for a credential plugin: {why}", file=authority, why=error.strerror
+            )
+    for one in cluster.get("extensions") or ():
+        if isinstance(one, dict) and one.get("name") == "client.authentication.k8s.io/exec":
+            told["config"] = one.get("extension")
+    return told
+
+
+def keep_renewed(
+    configuration: Any,
+    credentials: PluginCredentials,
+    run: Callable[[], PluginCredentials],
+    wall: Callable[[], float],
+    clock: Callable[[], float],
+) -> None:
+    """Have *configuration* use the token of *credentials* and, once that is about to end, those of another *run*.
+
+    *wall* returns seconds of the epoch, *clock* monotonic ones.  Once the token has ended, requests fail with ``PluginError`` as long as the plugin does.
+    """
+    last_run = clock()
+    failure = ""
+
+    def refresh(configuration: Any) -> None:
+        nonlocal credentials, last_run, failure
+        ends_at = credentials.ends_at
+        now = wall()
+        if ends_at is not None and now >= ends_at - RENEWED_BEFORE_SECONDS:
+            if clock() - last_run >= PAUSE_SECONDS:
+                last_run = clock()
+                try:
+                    credentials, failure = run(), ""
+                except PluginError as error:
+                    failure = str(error)
+                    log.warn("credentials cannot be loaded anew: {reason}", reason=failure)
+            if failure and now >= ends_at:
+                raise PluginError(failure)
+        configuration.api_key["BearerToken"] = f"Bearer {credentials.token}"
+
+    refresh(configuration)
+    configuration.refresh_api_key_hook = refresh

@@ -1,0 +1,233 @@
+"""Tests for ``ingress.cluster.api.credential_plugin``: programs that say who we are to the API server."""
+
+import json
+import sys
+from typing import Any
+
+import yaml
+from attrs import evolve
+from twisted.internet.task import Clock
+from twisted.logger import capturedLogs, formatEvent
+from twisted.trial.unittest import SynchronousTestCase
+
+from ingress.cluster.api.api_client import ApiAccess, ApiConnection
+from ingress.cluster.api.credential_plugin import (
+    PAUSE_SECONDS,
+    RENEWED_BEFORE_SECONDS,
+    PluginCredentials,
+    PluginError,
+    asks_plugin,
+    keep_renewed,
+    run_plugin,
+)
+from ingress.cluster.api.credentials import CredentialSource
+from ingress.cluster.api.package_parts import Configuration
+from ingress.errors import KubernetesError, StartError
+from tests.cluster.api.test_credentials import CredentialCase
+from tests.fakes.apiserver.kubeconfig import kubeconfig
+
+VERSION = "client.authentication.k8s.io/v1"
+GOOD = {"apiVersion": VERSION, "kind": "ExecCredential", "status": {"token": "t"}}
+SECRET = "c2VjcmV0LXRva2Vu"
+
+
+def plugin(program: str, **more: Any) -> dict[str, Any]:
+    """Return what a kubeconfig says of a plugin that runs *program*, of Python."""
+    return {"apiVersion": VERSION, "command": sys.executable, "args": ["-S", "-c", program], **more}
+
+
+def printing(found: object) -> dict[str, Any]:
+    """Return what it says of a plugin that prints *found*."""
+    return plugin(f"print({json.dumps(found)!r})")
+
+
+class RunTests(SynchronousTestCase):
+    """One run."""
+
+    def refusal(self, asked: dict[str, Any], seconds: float = 60.0) -> str:
+        """Return why *asked* says nothing, which is a line without secrets that names the command."""
+        error = self.assertRaises(PluginError, run_plugin, asked, {}, seconds=seconds)
+        self.assertIn(asked["command"], str(error))
+        self.assertNotIn("\n", str(error))
+        self.assertNotIn(SECRET, str(error))
+        # Whoever shows the innermost cause of an error is to show this.
+        self.assertIsNone(error.__context__)
+        return str(error).replace(sys.executable, "it")
+
+    def test_failing(self) -> None:
+        """One that fails is told with its status and the last of what it wrote to standard error, and nothing of what it printed."""
+        for program, said in (
+            (
+                "import sys; print('no\\n  session', file=sys.stderr); sys.exit(255)",
+                "ended with status 255: no session",
+            ),
+            (
+                f"print({SECRET!r}); raise SystemExit(3)",
+                "ended with status 3 and wrote nothing to standard error",
+            ),
+            ("import os; os.kill(os.getpid(), 9)", "ended with signal 9 and wrote nothing to standard error"),
+        ):
+            self.assertEqual(self.refusal(plugin(program)), f"the credential plugin it {said}")
+        long = self.refusal(plugin("raise SystemExit('x' * 5000 + ' at last')"))
+        self.assertTrue(long.endswith("x at last"), long)
+        self.assertLess(len(long), 400)
+
+    def test_missing(self) -> None:
+        """One that is not there is told with what its installHint says."""
+        asked = {"apiVersion": VERSION, "command": "/no/such/program", "installHint": "install\nit"}
+        self.assertEqual(
+            self.refusal(asked),
+            "the credential plugin /no/such/program cannot be run: No such file or directory (install it)",
+        )
+
+    def test_silent(self) -> None:
+        """One that does not end is ended."""
+        self.assertIn("did not end within 0.5 s", self.refusal(plugin("import time; time.sleep(600)"), 0.5))
+
+    def test_what_it_prints(self) -> None:
+        """What is no ExecCredential of its version with a token, or a pair, is told as that."""
+        for found, said in (
+            ("text", "no ExecCredential"),
+            ([], "no ExecCredential"),
+            ({**GOOD, "kind": "Pod"}, "no ExecCredential"),
+            ({**GOOD, "apiVersion": "v2"}, "another version"),
+            ({**GOOD, "status": {}}, "neither a token nor"),
+            ({**GOOD, "status": SECRET}, "neither a token nor"),
+            ({**GOOD, "status": {"clientCertificateData": SECRET}}, "neither a token nor"),
+            ({**GOOD, "status": {"token": f"{SECRET}\x00"}}, "other characters"),
+        ):
+            self.assertIn(said, self.refusal(printing(found)), found)
+        for field, value in (("args", "x"), ("env", [{"name": "x"}]), ("env", "x")):
+            self.assertIn("is wanted", self.refusal({**printing(GOOD), field: value}))
+        self.assertIn("needs a terminal", self.refusal({**printing(GOOD), "interactiveMode": "Always"}))
+
+    def test_credentials(self) -> None:
+        """A token may say when it ends; a certificate comes with its key; a line end is none of a token."""
+        for status, found in (
+            ({"token": "t\n"}, PluginCredentials("t")),
+            (
+                {"token": "t", "expirationTimestamp": "1970-01-01T00:01:00Z"},
+                PluginCredentials("t", ends_at=60.0),
+            ),
+            ({"token": "t", "expirationTimestamp": "soon"}, PluginCredentials("t")),
+            ({"clientCertificateData": "C", "clientKeyData": "K"}, PluginCredentials("", "C", "K")),
+        ):
+            self.assertEqual(run_plugin(printing({**GOOD, "status": status}), {}), found)
+
+    def test_what_it_is_told(self) -> None:
+        """It has the variables that are asked for, and is told its cluster if it wants to know that."""
+        program = (
+            "import json, os; told = json.loads(os.environ['KUBERNETES_EXEC_INFO']);"
+            f"print(json.dumps({{**{GOOD!r}, 'status': {{'token': json.dumps([os.environ['X'], told['spec']])}}}}))"
+        )
+        cluster = {
+            "server": "https://a",
+            "certificate-authority": "/no/such/file",
+            "extensions": [{"name": "client.authentication.k8s.io/exec", "extension": {"a": 1}}],
+        }
+        env = [{"name": "X", "value": "y"}]
+        for wants, told in ((None, {}), (True, {"cluster": {"server": "https://a", "config": {"a": 1}}})):
+            found = run_plugin(plugin(program, env=env, provideClusterInfo=wants), cluster)
+            self.assertEqual(json.loads(found.token), ["y", {"interactive": False, **told}])
+
+    def test_who_asks(self) -> None:
+        """A token that stands in the kubeconfig comes before the plugin; a name and password behind it."""
+        self.assertTrue(asks_plugin({"exec": {"command": "x"}, "username": "a", "password": "b"}))
+        for other in ("token", "tokenFile", "auth-provider"):
+            self.assertFalse(asks_plugin({"exec": {"command": "x"}, other: "x"}))
+        self.assertFalse(asks_plugin({}))
+
+
+class RenewedTests(SynchronousTestCase):
+    """Tokens that end."""
+
+    def setUp(self) -> None:
+        self.clock = Clock()
+        self.runs = 0
+        self.failure = ""
+        self.next = PluginCredentials("next", ends_at=2000.0)
+        self.configuration = Configuration()
+        first = PluginCredentials("first", ends_at=1000.0)
+        keep_renewed(self.configuration, first, self.run_it, self.clock.seconds, self.clock.seconds)
+
+    def run_it(self) -> PluginCredentials:
+        """Stand for the plugin."""
+        self.runs += 1
+        if self.failure:
+            raise PluginError(self.failure)
+        return self.next
+
+    def token(self) -> str:
+        """Return what a request would carry."""
+        return str(self.configuration.auth_settings()["BearerToken"]["value"]).removeprefix("Bearer ")
+
+    def test_before_the_end(self) -> None:
+        """The next token is asked for a minute before the end, and once."""
+        self.clock.advance(1000.0 - RENEWED_BEFORE_SECONDS - 1)
+        self.assertEqual((self.token(), self.runs), ("first", 0))
+        self.clock.advance(1)
+        self.assertEqual([self.token(), self.token(), self.runs], ["next", "next", 1])
+
+    def test_failing(self) -> None:
+        """While the plugin fails the token is used as long as it is good; then requests fail with the plugin's words, which is not run for each."""
+        self.failure = "it failed"
+        self.clock.advance(1000.0 - RENEWED_BEFORE_SECONDS)
+        with capturedLogs() as events:
+            self.assertEqual([self.token(), self.token()], ["first"] * 2)
+        (event,) = events
+        self.assertEqual(formatEvent(event), "credentials cannot be loaded anew: it failed")
+        self.clock.advance(RENEWED_BEFORE_SECONDS)
+        for _ in range(3):
+            self.assertEqual(str(self.assertRaises(PluginError, self.token)), "it failed")
+        self.assertEqual(self.runs, 2)
+        self.failure = ""
+        self.clock.advance(PAUSE_SECONDS)
+        self.assertEqual((self.token(), self.runs), ("next", 3))
+
+    def test_one_that_has_ended(self) -> None:
+        """A plugin whose tokens have ended already is left alone for a while, too."""
+        self.next = evolve(self.next, ends_at=0.0)
+        self.clock.advance(1000.0)
+        for _ in range(3):
+            self.assertEqual(self.token(), "next")
+        self.assertEqual(self.runs, 1)
+
+
+class SourceTests(CredentialCase):
+    """A kubeconfig with a plugin."""
+
+    def source(self, asked: dict[str, Any], server: str = "http://127.0.0.1:9") -> CredentialSource:
+        """Return where credentials are found by the plugin that is *asked*."""
+        config = json.loads(json.dumps(self.loaded(server)))
+        config["users"][0]["user"] = {"exec": asked, "username": "nobody", "password": "x"}
+        return CredentialSource(self.write(json.dumps(config)), environ={})
+
+    def loaded(self, server: str) -> Any:
+        """Return a kubeconfig as data."""
+        return yaml.safe_load(kubeconfig(server, None, None))
+
+    def test_failing(self) -> None:
+        """A start without credentials cannot succeed: it says why, and does not go on as nobody."""
+        source = self.source(plugin("raise SystemExit('no session')"))
+        error = self.assertRaises(StartError, source.load)
+        self.assertEqual(
+            str(error),
+            f"kubeconfig {source.kubeconfig}: the credential plugin {sys.executable} ended with status 1: no session",
+        )
+
+    def test_token_that_has_ended(self) -> None:
+        """Who asks the API server by a token that has ended is told by the plugin's words why there is no other."""
+        flag = self.folder.resolve() / "failing"
+        status = {**GOOD, "status": {"token": "t", "expirationTimestamp": "1970-01-01T00:10:00Z"}}
+        program = f"import os, sys; print({json.dumps(status)!r}) if not os.path.exists({str(flag)!r}) else print('no session', file=sys.stderr) or sys.exit(1)"
+        clock = Clock()
+        source = evolve(self.source(plugin(program)), clock=clock.seconds, wall=clock.seconds)
+        access = ApiAccess(source, clock=clock.seconds)
+        access.load()
+        flag.touch()
+        clock.advance(700.0)
+        connection = ApiConnection(access)
+        self.addCleanup(connection.close)
+        error = self.assertRaises(KubernetesError, connection.get, "/version", [])
+        self.assertEqual((error.status, error.reason), (0, "NoCredentials"))
+        self.assertIn("ended with status 1: no session", error.message)
