@@ -1,9 +1,11 @@
 """Reads the input that the parameters of a command name, and says what was not read of it, or why nothing is served."""
 
 from datetime import UTC, datetime
+from typing import Final
 
 from attrs import evolve
 
+from ingress.cluster.manifests.manifest_listing import SUFFIXES, display_name
 from ingress.ctl.commands.input_parameters import Source
 from ingress.ctl.errors import Mistake
 from ingress.ctl.inputs.controller_options import GivenOptions, options_from
@@ -14,6 +16,9 @@ from ingress.ctl.progress import progress
 from ingress.ctl.terminal import printable, tell
 from ingress.model.cluster.objects import Kind
 from ingress.model.cluster.problems import Reason
+from ingress.wording import first_of
+
+_MOST_NAMED: Final = 4
 
 
 def read_input(paths: tuple[str, ...], options: tuple[str, ...], source: Source | None = None) -> Input:
@@ -54,6 +59,7 @@ def _read_files(
     from ingress.ctl.inputs.files.manifests import read_manifests
 
     found = read_manifests(paths, given.settings, now, how)
+    _tell_nothing_there(paths, found)
     if not how.like:
         return found, given
     from ingress.ctl.inputs.like import among, left_by, read_arguments, unsaid_by
@@ -65,6 +71,18 @@ def _read_files(
     held = {} if found.texts is None else found.texts.held
     found = read_manifests(paths, given.settings, now, evolve(how, held=held))
     return evolve(found, unread=(*found.unread, *left_by(like, how.like))), given
+
+
+def _tell_nothing_there(paths: tuple[str, ...], found: Input) -> None:
+    """Say so where folders have no file that may be read: whoever meant other ones learns of it, though nothing is wrong with that."""
+    if found.has_files:
+        return
+    below = first_of([display_name(path) for path in paths], _MOST_NAMED)
+    tell(
+        printable(
+            f"nothing was read: no file below {below} ends in {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}"
+        )
+    )
 
 
 def tell_unread(given: Input) -> None:

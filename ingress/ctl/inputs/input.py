@@ -136,6 +136,8 @@ class Input:
     """What may be around these: raw objects with their namespaces (``ingress.ctl.inputs.ingress_nginx.installation``)."""
     texts: Texts | None = field(default=None, repr=False)
     """What the objects were read from, where that has lines; the same for all layers."""
+    has_files: bool = True
+    """Whether there was any file to be read, which folders may lack."""
     others: tuple["Input", ...] = ()
     """The other layers, where one cannot hold all: further overlays of one base, folders that have the same objects otherwise.
 

@@ -210,6 +210,26 @@ class ConfigMapTests(LintCase):
         self.assertEqual(self.lint("objects.yaml").stdout, "There is no Ingress. No findings.\n")
 
 
+class NothingTests(LintCase):
+    """Folders with nothing in them."""
+
+    def test_told(self) -> None:
+        """That there is no file to be read is told on standard error, whatever is printed; nothing is wrong with it."""
+        for name in ("empty", "of-texts"):
+            Path(self.folder, name).mkdir()
+        Path(self.folder, "of-texts", "README.md").write_text("kind: Ingress\n")
+        for arguments, printed in (
+            (("empty",), "There is no Ingress. No findings.\n"),
+            (("--output", "github", "of-texts"), ""),
+        ):
+            result = self.lint(*arguments)
+            self.assertEqual((result.exit_code, result.stdout), (0, printed))
+            told = f"nothing was read: no file below {arguments[-1]} ends in .yaml, .yml or .json\n"
+            self.assertEqual(result.stderr, told)
+        Path(self.folder, "empty", "a.yaml").write_text("# Nothing yet.\n")
+        self.assertEqual(self.lint("empty", "of-texts").stderr, "")
+
+
 class StatusTests(LintCase):
     """``--fail-on``, and the exit status."""
 

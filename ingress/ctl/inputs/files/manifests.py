@@ -103,7 +103,8 @@ class _Manifests:
         for number, path in enumerate(found):
             self._how.progress("reading", number, len(found))
             self._found(path)
-        return self._input(now)
+        has_files = STANDARD_INPUT in paths or bool(files or found or self._contents.kustomizations)
+        return self._input(now, has_files=has_files)
 
     # What there is
 
@@ -260,7 +261,7 @@ class _Manifests:
 
     # What it comes to
 
-    def _input(self, now: datetime) -> Input:
+    def _input(self, now: datetime, *, has_files: bool) -> Input:
         besides = tuple((Kind.CONFIG_MAP, key) for key in self._settings.config_maps)
         units = [one for files in self._units.values() for one in forms_of(Unit(tuple(files)))]
         layers = in_layers([*units, *self._built], self._namespaces, besides)
@@ -286,6 +287,7 @@ class _Manifests:
             unread=unread,
             workloads=tuple(self._workloads.values()),
             around=tuple(self._around),
+            has_files=has_files,
             others=tuple(others),
         )
 
