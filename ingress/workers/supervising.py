@@ -20,6 +20,8 @@ SILENT_LOOKS: Final = 8
 """Looks one after the other at which a worker had had no turn since the one before: then it hangs."""
 STARTING_LOOKS: Final = 120
 """The same for a worker that never had one: it may have much to read."""
+FORK_SERVER_LOOKS: Final = 60
+"""The same for a fork server of which something is asked: the process ends without it, so it has half a minute."""
 STOP_SECONDS: Final = 5.0
 """How long a worker has to give everything back at the very end."""
 LEAVING_SECONDS: Final = 0.5
@@ -95,3 +97,20 @@ class Looks:
             return False
         self._silent += 1
         return self._silent >= (SILENT_LOOKS if beat else STARTING_LOOKS)
+
+
+class ForkServerLooks:
+    """Whether the fork server hangs, by looks at what it says."""
+
+    def __init__(self) -> None:
+        self._told = 0
+        self._silent = 0
+
+    def hangs(self, told: int, *, is_asked: bool, is_late: bool) -> bool:
+        """Look: *told* counts what it has said, *is_asked* says that something of it is awaited; *is_late* as for workers."""
+        if told != self._told or not is_asked or is_late:
+            self._told = told
+            self._silent = 0
+            return False
+        self._silent += 1
+        return self._silent >= FORK_SERVER_LOOKS

@@ -47,6 +47,8 @@ class ForkServerLink:
         self._fed: Fed | None = None
         self._reaped: Deferred[None] = Deferred()
         self._is_killed = self._is_reaped = False
+        self.told = 0
+        """How often it has said anything."""
 
     def prepare(self, run: Run, follower: Follower, keeps_ports: Callable[[int], bool]) -> None:
         """Fork it; to be called before the reactor runs, and before there is any thread.
@@ -114,6 +116,7 @@ class ForkServerLink:
         return self._reaped
 
     def _came(self, frame: Frame, descriptors: tuple[int, ...]) -> bool:
+        self.told += 1
         if frame.kind == Kind.TOOK and self._fed is not None:
             self._fed.took(frame.number)
         elif frame.kind == Kind.LOG:

@@ -33,6 +33,7 @@ from ingress.workers.supervising import (
     LATE_LOOK_SECONDS,
     LOOK_SECONDS,
     STOP_SECONDS,
+    ForkServerLooks,
     Restarts,
     keeps_ports,
     worker_problems,
@@ -92,6 +93,7 @@ class Slots:
         self._last_life = 0
         self._to_fork: list[int] = []
         self._restarts = Restarts()
+        self._fork_server_looks = ForkServerLooks()
         self._pauses: dict[int, IDelayedCall] = {}
         self._looking: IDelayedCall | None = None
         self._looked_at = 0.0
@@ -323,6 +325,7 @@ class Slots:
         self._looked_at = now
         for worker in tuple(self.workers.values()):
             self._lose_patience(worker, is_late=is_late)
+        self._look_at_fork_server(is_late=is_late)
         problems = worker_problems(self._restarts.trouble(now), self._keys_end - now)
         # How many of them ended is no news.
         if [one.reason for one in problems] != [one.reason for one in self._were_told]:
@@ -330,15 +333,20 @@ class Slots:
             self._were_told = problems
         self._look_later()
 
+    def _look_at_fork_server(self, *, is_late: bool) -> None:
+        """Kill the fork server if it hangs while it is to make a worker, be it once it has a snapshot, or to kill one."""
+        is_asked = bool(self._to_fork) or any(one.pid is None or one.is_hung for one in self.workers.values())
+        if self._fork_server_looks.hangs(self.fork_server.told, is_asked=is_asked, is_late=is_late):
+            self.log.error("The fork server has done nothing that it was asked for a while, and is killed")
+            self.fork_server.kill_itself()
+
     def _lose_patience(self, worker: WorkerLink, *, is_late: bool) -> None:
-        """Kill *worker* if it hangs; and where it was never forked, it is the fork server that does."""
-        if worker.is_hung or not worker.looks.hangs(self._page.row(worker.number).beat, is_late):
+        """Kill *worker* if it hangs."""
+        if worker.is_hung or worker.pid is None:
+            return
+        if not worker.looks.hangs(self._page.row(worker.number).beat, is_late):
             return
         worker.is_hung = True
-        if worker.pid is None:
-            self.log.error("The fork server has made no worker for a while, and is killed")
-            self.fork_server.kill_itself()
-            return
         self.log.error(
             "{worker} (process {pid}) has done nothing for a while, and is killed",
             worker=str(worker),
