@@ -74,7 +74,7 @@ TIMEOUTS: Final = Family(
             parse_timeout,
             operators=True,
             values="seconds; 60",
-            meaning="how long an endpoint may take nothing of a request",
+            meaning="how long an endpoint may take nothing of a request, or of a WebSocket that waits for it",
         ),
     },
 )

@@ -549,7 +549,7 @@ class DownstreamChannel(Downstream, Hearer):
         wanted = wants_reading(self.state, in_body, self.is_request_paused, self.is_full, ahead)
         if self.state is LINGERING or self.state is CLOSED:
             pass  # A closing has a bound of its own.
-        elif (self.is_full and self.state is not TUNNEL) or self._is_by_kernel:
+        elif self.is_full or self._is_by_kernel:
             self.deadline = self.deadlines.now
         elif self._waits_for_turn:
             self.deadline = NEVER

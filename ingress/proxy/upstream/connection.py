@@ -191,10 +191,7 @@ class UpstreamConnection(Upstream, Hearer):
     @never_raises
     def pauseProducing(self) -> None:
         """The transport's buffer is full."""
-        if self.half_closes:
-            self._await_upstream()
-        else:
-            self._watch_sending()
+        self._watch_sending()
         if self.exchange is not None:
             self.exchange.upstream_full()
 
@@ -439,13 +436,14 @@ class UpstreamConnection(Upstream, Hearer):
             self.transport.abortConnection()
         elif self.exchange is None:
             self.close_idle()
-        elif self._is_full:
+        elif self._is_full and (end is None or not end.has_begun):
             assert self._progress is not None
             waiting = self.transport.unsent or int(not self._is_copying)
             if self._progress.is_stuck(waiting, now, self._timeouts.send_seconds):
                 self._stop_waiting("upstream took nothing of the request for too long")
             else:
-                self.deadline = now
+                is_over = end is not None and end.begins(self.transport, self.exchange.downstream_transport())
+                self.deadline = now + (TUNNEL_END_SECONDS if is_over else 0.0)
         elif end is not None and end.has_begun:
             # One side has ended, and the other had its time: what is still to be sent may go.
             self.exchange.downstream_lost()

@@ -338,12 +338,12 @@ class TunnelEndTests(ProxyCase):
         self.assert_ended(101, 101)
 
     def test_rests_full(self) -> None:
-        """A tunnel of which no side has ended stays, also while one takes nothing of what the other has said."""
+        """A tunnel of which no side has ended stays while one takes nothing of what the other has said, for as long as it may do so."""
         for first in ("down", "up"):
             down = self.open_tunnel()
             sides = (down, self.upstream()) if first == "down" else (self.upstream(), down)
             self.clog(*sides)
-            self.reactor.pass_time(3600)
+            self.reactor.pass_time(self.stage.site.context.limits.send_seconds - 5)
             sides[1].widen()
             self.assertEqual(len(sides[1].take()), 1_000_000)
             self.reactor.pass_time(3600)

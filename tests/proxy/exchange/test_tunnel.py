@@ -213,6 +213,36 @@ class TunnelTests(ProxyCase):
             self.assertEqual(len(taker.take()), 1_000_000)
             self.assertEqual(sender.unread, 0)
 
+    def test_full(self) -> None:
+        """A tunnel of which a side, or each, takes nothing for as long as it may ends; who takes a little keeps it."""
+        limits = self.stage.site.context.limits
+        for is_down_stuck, is_up_stuck in ((True, False), (False, True), (True, True)):
+            down = self.stage.open()
+            down.say(ASK)
+            up = self.upstream()
+            up.say(SWITCH)
+            down.take()
+            up.take()
+            for sender, taker, is_stuck in ((up, down, is_down_stuck), (down, up, is_up_stuck)):
+                if is_stuck:
+                    taker.widen(0)
+                    for _ in range(20):
+                        sender.say(b"x" * 50_000)
+            for _ in range(3):
+                self.reactor.pass_time(limits.send_seconds - 5)
+                for taker, is_stuck in ((down, is_down_stuck), (up, is_up_stuck)):
+                    if is_stuck:
+                        taker.widen(10)
+            self.assertFalse(down.closed or up.closed)
+            self.reactor.pass_time(limits.send_seconds + 2)
+            if is_down_stuck:
+                self.assertTrue(down.closed)
+            if is_up_stuck:
+                self.assertTrue(up.closed)
+            self.reactor.pass_time(2 * LINGER_SECONDS + 2)
+            self.assertTrue(down.closed and up.closed)
+        self.assert_ended(101, 101, 101)
+
     def test_last_words_to_a_slow_upstream(self) -> None:
         """Upstream has a while to take what downstream said last, and no longer."""
         down = self.stage.open()
