@@ -48,6 +48,7 @@ from ingress.translate.gateway.claims import ListenerKey, is_of_gateways
 from ingress.translate.gateway.handshakes import NO_HANDSHAKES, translate_handshakes
 from ingress.translate.gateway.side_by_side import lost_hosts
 from ingress.translate.gateway.table import gateway_table
+from ingress.translate.hosts.alias_budgets import aliases_of, limits_of, routes_on
 from ingress.translate.hosts.canaries import canary_hosts
 from ingress.translate.hosts.decision import HostRules
 from ingress.translate.hosts.further_hosts import Heard, further_hosts, hear
@@ -173,9 +174,17 @@ def _hear_further(
 ) -> dict[str, Heard]:
     """Decide who has a say about the further hosts that *all_parsed* ask for; *by_host* has those with a rule, by host, and *canaries* these."""
     askers: dict[str, list[ParsedObject]] = {}
+    by_namespace: dict[str, list[ParsedObject]] = {}
     for parsed in all_parsed:
         for host in further_hosts(parsed):
             askers.setdefault(host, []).append(parsed)
+        if aliases_of(parsed):
+            by_namespace.setdefault(parsed.owner.key.namespace, []).append(parsed)
+
+    def routes_of(namespace: str, host: str) -> int:
+        return routes_on(host, namespace, by_host.get(host, ()), canaries.get(host, ()), are_shared=is_shared)
+
+    limits = {name: limits_of(some, partial(routes_of, name)) for name, some in by_namespace.items()}
     return {
         host: finished(
             hear(
@@ -185,6 +194,7 @@ def _hear_further(
                 lambda one: known(by_host.get(one, ())),
                 lambda one: known(canaries.get(one, ())),
                 is_shared=is_shared,
+                limits=limits.__getitem__,
             )
         )
         for host, some in askers.items()

@@ -17,6 +17,7 @@ from ingress.model.shared_map import SharedMap
 from ingress.model.stepwise import Stepwise, in_order
 from ingress.routing.table import RouteTable
 from ingress.translate.age import SORTED_AT_ONCE, by_age
+from ingress.translate.caches.alias_budget_cache import AliasBudgetCache
 from ingress.translate.caches.backend_cache import BackendCache
 from ingress.translate.caches.bookkeeping import KEYS_AT_ONCE, Draft, Index, ProblemIndex
 from ingress.translate.caches.certificate_cache import CertificateCache
@@ -25,6 +26,7 @@ from ingress.translate.caches.reference_cache import ReferenceCache
 from ingress.translate.caches.route_counts import RouteCounts
 from ingress.translate.caches.route_draft import RouteDraft
 from ingress.translate.claims import ParsedObject
+from ingress.translate.hosts.alias_budgets import routes_on
 from ingress.translate.hosts.canaries import canary_hosts
 from ingress.translate.hosts.decision import HostRules
 from ingress.translate.hosts.further_hosts import Heard, further_hosts, further_targets, hear
@@ -66,6 +68,7 @@ class TableCache:
         # Who asks for each further host, and by which host of its rules.
         self._by_further: Index[str, ObjectId] = Index()
         self._by_target: Index[str, ObjectId] = Index()
+        self._alias_budgets = AliasBudgetCache(self._routes_on, are_shared=options.shared_hosts)
         self._owners: dict[str, Owner] = {}
         # Of the hosts that others may fall to, those with a claim; and the hosts without any.
         self._wide: set[str] = set()
@@ -98,6 +101,7 @@ class TableCache:
             yield from self._canaries.replacing(object_id, behind_before, behind_after)
             # How many there are is part of whether an alias is served.
             yield from self._note_stale(dict.fromkeys((*behind_before, *behind_after)), owners_too=True)
+        self._alias_budgets.object_changed(object_id, object_id[1].namespace, after)
         further_before, further_after = further_hosts(before), further_hosts(after)
         yield from self._by_further.replacing(object_id, further_before, further_after)
         yield from self._by_target.replacing(object_id, further_targets(before), further_targets(after))
@@ -136,6 +140,8 @@ class TableCache:
 
     def round(self, state: ClusterState, now: datetime) -> Iterator[None]:
         """Bring the next version up to date, step by step."""
+        for host in (yield from self._alias_budgets.settle()):
+            self._stale_owners[host] = self._stale_hosts[host] = None
         self._certificates.begin(now)
         yield from self._certificates.read(self._asking, state, now)
         while self._stale_owners:
@@ -202,6 +208,12 @@ class TableCache:
         """Return the canaries of *host*, sorted oldest first."""
         return self._sorted(self._canaries.get(host))
 
+    def _routes_on(self, namespace: str, host: str) -> int:
+        """Return how many routes come along from *host* to an alias that one of *namespace* asks for."""
+        naming = map(self._parsed.__getitem__, self._by_host.get(host))
+        canaries = map(self._parsed.__getitem__, self._canaries.get(host))
+        return routes_on(host, namespace, naming, canaries, are_shared=self._options.shared_hosts)
+
     def _hear(self, host: str, *, is_whole: bool) -> Stepwise[Heard]:
         """Return who has a say about *host*; where that *is_whole*, with all that they claim there."""
         naming = yield from self._naming(host)
@@ -211,7 +223,14 @@ class TableCache:
         is_shared = self._options.shared_hosts
         return (
             yield from hear(
-                host, naming, askers, self._naming, self._canaries_of, is_shared=is_shared, is_whole=is_whole
+                host,
+                naming,
+                askers,
+                self._naming,
+                self._canaries_of,
+                is_shared=is_shared,
+                is_whole=is_whole,
+                limits=self._alias_budgets.limits,
             )
         )
 

@@ -8,6 +8,6 @@ decision.py ─┬─▶ merging.py            one claim for each path  (canarie
              ├─▶ passthrough.py        whether TLS is not ended here
              └─▶ handshake_settings.py what handshakes go by
 
-further_hosts.py        hosts that annotations add
+further_hosts.py        hosts that annotations add  (alias_budgets.py: how many routes these may have)
 tls.py                  the certificates of each host
 """

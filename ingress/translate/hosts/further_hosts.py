@@ -8,13 +8,13 @@ A further host is as good as a rule for it, with these bounds:
   nothing; all others are told.
 - An alias has what the namespace of whoever asks for it has on its target; with ``--shared-hosts`` what all have there, as in ingress-nginx.
 - A host that is redirected has nothing but the redirect: no other annotation holds there.
-- The aliases that one object asks for are served in its order, as long as their routes are no more than ``MOST_ALIASED``: a few bytes of an
-  annotation ask for all routes of a host over again.
+- The aliases that one object asks for are served in its order, as long as their routes are no more than ``MOST_ALIASED``, or what older
+  objects of its namespace leave (``alias_budgets``): a few bytes of an annotation ask for all routes of a host over again.
 
 What is found here goes the way of all hosts from there on: whose it is, its certificates, its routes.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain, islice
 from typing import Final, NamedTuple
 
@@ -37,10 +37,14 @@ from ingress.translate.claims import (
     claims_to,
     invalid_reference,
 )
+from ingress.translate.hosts.alias_budgets import (
+    MOST_ALIASED,
+    MOST_OF_NAMESPACE,
+    NO_LIMITS,
+    aliases_of,
+)
 from ingress.translate.ownership import is_stranger
 
-MOST_ALIASED: Final = 16_384
-"""Routes that aliases of one object add at most, canaries of them counted, too: about as many as fit into the largest object as they are."""
 _CLAIMS_AT_ONCE: Final = 500
 
 
@@ -78,12 +82,13 @@ def hear(
     *,
     is_shared: bool,
     is_whole: bool = True,
+    limits: Callable[[str], Mapping[Owner, int]] = lambda namespace: NO_LIMITS,
 ) -> Stepwise[Heard]:
     """Decide who has a say about *host*, in steps.
 
     *naming* have a rule for it, *askers* ask for it as a further host, *naming_of* finds in steps who has a rule for another host, and *canaries_of*
     its canaries; all of them are sorted oldest first.  Where it *is_whole*, those who come along to an alias have their claims there; who
-    only looks for the owner needs none.
+    only looks for the owner needs none.  *limits* says by namespace how many routes the aliases may have of objects that get fewer than others.
     """
     if not askers:
         return Heard(naming)
@@ -102,8 +107,9 @@ def hear(
         return Heard((yield from _by_age((_redirected(first, wish), *naming))), problems)
     named = _of_ours((yield from naming_of(wish.target)), first.owner, is_shared=is_shared)
     beside = _of_ours((yield from canaries_of(wish.target)), first.owner, is_shared=is_shared)
-    if _is_too_much(first, wish, named, beside):
-        return Heard(naming, chain((_left_out(host, first),), problems))
+    limit = limits(first.owner.key.namespace).get(first.owner)
+    if _is_too_much(first, wish, named, beside, MOST_ALIASED if limit is None else limit):
+        return Heard(naming, chain((_left_out(host, first, limit),), problems))
     found: list[ParsedObject] = []
     for parsed in named:
         moved = parsed
@@ -149,10 +155,10 @@ def _is_too_much(
     wish: FurtherHost,
     named: Iterable[ParsedObject],
     canaries: Iterable[ParsedObject],
+    limit: int,
 ) -> bool:
-    """Whether this alias of *asker*, and those before it, would have more than ``MOST_ALIASED`` routes."""
-    aliases = [one.host for one in asker.further if not one.is_redirect]
-    most = MOST_ALIASED // (aliases.index(wish.host) + 1)
+    """Whether this alias of *asker*, and those before it, would have more than *limit* routes."""
+    most = limit // (aliases_of(asker).index(wish.host) + 1)
     claims = chain(
         *(claims_to(parsed, wish.target) for parsed in named),
         *((claim for claim in parsed.canary_claims if claim.host == wish.target) for parsed in canaries),
@@ -201,6 +207,8 @@ def _lost(host: str, asker: ParsedObject, first: ParsedObject) -> Problem:
     return asker.owner.problem(Reason.HOST_CONFLICT, message, _wish(asker, host).field)
 
 
-def _left_out(host: str, asker: ParsedObject) -> Problem:
-    message = f"{ALIASES}: host {host} is left out, for with it the aliases of this Ingress would have more than {MOST_ALIASED} routes"
+def _left_out(host: str, asker: ParsedObject, limit: int | None) -> Problem:
+    message = f"{ALIASES}: host {host} is left out, for with it the aliases of this Ingress would have more than {MOST_ALIASED if limit is None else limit} routes"
+    if limit is not None:
+        message += f", which is what those of older Ingresses of the namespace leave of {MOST_OF_NAMESPACE}"
     return asker.owner.problem(Reason.INVALID_ANNOTATION, message, _wish(asker, host).field)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from random import Random
 
 from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
@@ -15,7 +16,7 @@ from ingress.identity.certificates import Certificate
 from ingress.model.cluster.objects import ClusterObject, ObjectKey
 from ingress.model.cluster.problems import Problem, Reason
 from ingress.model.stepwise import finished, known
-from ingress.translate.hosts import further_hosts
+from ingress.translate.hosts import alias_budgets, further_hosts
 from ingress.translate.hosts.further_hosts import hear
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.ingress.objects import Ingress, IngressRule, IngressTLS
@@ -255,6 +256,59 @@ class AliasTests(SynchronousTestCase):
         ):
             follower.change(change)
             self.assertEqual(self.hosts_of(follower), hosts)
+
+    def asking(self, number: int, paths: int = 20, namespace: str = "demo", aliases: int = 2) -> Ingress:
+        """Return an Ingress that asks for aliases; those of higher numbers are younger."""
+        names = ",".join(f"{letter}{number}.test" for letter in "abcdef"[:aliases])
+        one = with_paths(ingress(f"i{number}", "/", host=f"h{number}.test", server_alias=names), paths)
+        return evolve(of_namespace(one, namespace), created=f"2026-01-01T00:00:{number:02}Z")
+
+    def test_many_routes_of_a_namespace(self) -> None:
+        """Aliases of the youngest Ingresses are left out of a namespace that asks for too much, which is told; it is nothing to others."""
+        for module in (alias_budgets, further_hosts):
+            self.patch(module, "MOST_OF_NAMESPACE", 100)
+        others = self.asking(9, namespace="others")
+        follower = Follower(TranslateOptions(), [*map(self.asking, range(1, 5)), others])
+        full = {"a1.test", "b1.test", "a2.test", "b2.test", "a9.test", "b9.test"}
+        plain = {f"h{number}.test" for number in (1, 2, 3, 4, 9)}
+        self.assertEqual(self.hosts_of(follower), {*plain, *full, "a3.test"})
+        self.assertEqual(
+            [one.message for one in told(follower.settle()) if "b3" in one.message],
+            [
+                "server-alias: host b3.test is left out, for with it the aliases of this Ingress would have more than 20 routes, which is"
+                " what those of older Ingresses of the namespace leave of 100"
+            ],
+        )
+        self.assertEqual({one.name for one in told(follower.settle())}, {"i3", "i4"})
+        more = ingress("more", "/more", host="h1.test")
+        for change, hosts in (
+            (batch(more), full),
+            (gone(more), full | {"a3.test"}),
+            (batch(self.asking(1, paths=1)), full | {"a3.test", "b3.test"}),
+            (batch(self.asking(1)), full | {"a3.test"}),
+            (gone(self.asking(2)), full - {"a2.test", "b2.test"} | {"a3.test", "b3.test", "a4.test"}),
+        ):
+            follower.change(change)
+            self.assertEqual(self.hosts_of(follower) - plain, hosts)
+
+    def test_budgets_by_chance(self) -> None:
+        """Whatever comes and goes, what is left of the budget of a namespace is as if all had come at once."""
+        self.patch(alias_budgets, "MOST_OF_NAMESPACE", 12)
+        self.patch(alias_budgets, "MOST_ALIASED", 8)
+        self.patch(further_hosts, "MOST_ALIASED", 8)
+        for seed in range(4):
+            chance = Random(seed)
+            follower = Follower(TranslateOptions(shared_hosts=seed % 2 == 1), [])
+            for _ in range(25):
+                one = self.asking(
+                    chance.randrange(5), chance.randrange(1, 4), chance.choice("ab"), chance.randrange(1, 4)
+                )
+                if not chance.randrange(3):
+                    one = evolve(one, annotations={})
+                follower.change(gone(one) if not chance.randrange(4) else batch(one))
+                if chance.randrange(2):
+                    self.hosts_of(follower)
+            self.hosts_of(follower)
 
     def hosts_of(self, follower: Follower) -> set[str]:
         """Settle, and return the hosts that have routes; in a translation of everything they have the same ones."""
