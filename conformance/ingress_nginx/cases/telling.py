@@ -116,7 +116,6 @@ ROWS: tuple[tuple[str, tuple[Told, ...]], ...] = (
     ("session-of-regex", (Told("answer.field.set-cookie", SESSIONS),)),
     ("denylist-satisfy", (Told("*", f"{ANNOTATIONS}: whom a `denylist-source-range` names stays out"),)),
     ("canary-header-twice", (Told("endpoints", VERSIONS),)),
-    ("canary-underscored", (Told("endpoints", CANARIES),)),
     ("target-slash-end", (Told("*", TARGETS),)),
     ("set-twice set-host more-input-host", (Told("endpoint.web.field.*", SNIPPETS),)),
     ("set-of-client", (Told("endpoint.web.field.x-a", "docs/variables.md#of-the-request"),)),

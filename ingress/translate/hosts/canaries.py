@@ -254,13 +254,13 @@ def _stays(cookie: bytes, backend: BackendReference) -> RequestCondition:
 
 def _wanted(settings: CanarySettings) -> Iterator[tuple[RequestCondition, ...]]:
     """Yield what a request has to say for the canary, each of which suffices."""
-    if settings.header:
+    for name in _field_names(settings):
         if settings.header_value:
-            yield (RequestCondition(Said.HEADER, settings.header, frozenset({settings.header_value})),)
+            yield (RequestCondition(Said.HEADER, name, frozenset({settings.header_value})),)
         elif settings.header_pattern is None:
-            yield (RequestCondition(Said.HEADER, settings.header, _ALWAYS),)
+            yield (RequestCondition(Said.HEADER, name, _ALWAYS),)
         elif settings.header_pattern != NO_PATTERN:
-            yield (RequestCondition(Said.HEADER, settings.header, pattern=settings.header_pattern),)
+            yield (RequestCondition(Said.HEADER, name, pattern=settings.header_pattern),)
     if settings.cookie:
         yield (*_undecided(settings), RequestCondition(Said.COOKIE, settings.cookie, _ALWAYS))
 
@@ -269,7 +269,8 @@ def _unwanted(settings: CanarySettings) -> Iterator[tuple[RequestCondition, ...]
     """Yield what a request has to say against the canary, each of which suffices."""
     refusing = _refusing(settings)
     if refusing is not None:
-        yield (RequestCondition(Said.HEADER, settings.header, refusing),)
+        for name in _field_names(settings):
+            yield (RequestCondition(Said.HEADER, name, refusing),)
     if settings.cookie:
         yield (*_undecided(settings), RequestCondition(Said.COOKIE, settings.cookie, _NEVER))
 
@@ -280,7 +281,18 @@ def _undecided(settings: CanarySettings) -> tuple[RequestCondition, ...]:
     if refusing is None:
         return ()
     values = refusing | _ALWAYS if refusing else refusing
-    return (RequestCondition(Said.HEADER, settings.header, values, is_negated=True),)
+    return tuple(
+        RequestCondition(Said.HEADER, name, values, is_negated=True) for name in _field_names(settings)
+    )
+
+
+def _field_names(settings: CanarySettings) -> tuple[bytes, ...]:
+    """Return which fields decide, none where none is named.
+
+    As in nginx, whose variables have ``_`` for ``-``, a name with ``_`` is also that of the field with ``-``.
+    """
+    names = dict.fromkeys((settings.header, settings.header.replace(b"_", b"-")))
+    return tuple(filter(None, names))
 
 
 def _refusing(settings: CanarySettings) -> frozenset[bytes] | None:

@@ -100,6 +100,21 @@ class ShareTests(SynchronousTestCase):
             self.assertEqual(chosen(route, asking(b"")), "web")
             self.assertEqual(chosen(route, asking(good * 2000)), "web")
 
+    def test_underscore(self) -> None:
+        """A name with ``_`` is also that of the field with ``-``, as it is for nginx; so for a value and a pattern, and before the weight."""
+        by_word = self.route(canary(canary_by_header="X_New", canary_by_cookie="new", canary_weight="50"))
+        for name in (b"x-new", b"x_new"):
+            for value, chance, expected in ((b"always", 0.0, "new"), (b"never", 0.99, "web")):
+                cookie = (b"cookie", b"new=never" if value == b"always" else b"new=always")
+                request = Asking(fields=((name, value), cookie))
+                self.assertEqual(chosen(by_word, request, chance), expected)
+        self.assertEqual(chosen(by_word, asking(cookie=b"always"), 0.0), "new")
+        self.assertEqual(chosen(by_word, asking(), 0.0), "web")
+        for more in ({"canary_by_header_value": "eu"}, {"canary_by_header_pattern": "^e"}):
+            route = self.route(canary(canary_by_header="X_New", **more))
+            self.assertEqual(chosen(route, asking(b"eu")), "new")
+            self.assertEqual(chosen(route, asking(b"us")), "web")
+
     def test_cookie_in_upper_and_lower_case(self) -> None:
         """The name of the cookie counts in any case, as it does for nginx; the very name comes first."""
         route = self.route(canary(canary_by_cookie="NEW"))
