@@ -119,7 +119,6 @@ ROWS: tuple[tuple[str, tuple[Told, ...]], ...] = (
     ("target-slash-end", (Told("*", TARGETS),)),
     ("set-twice set-host more-input-host", (Told("endpoint.web.field.*", SNIPPETS),)),
     ("set-of-client", (Told("endpoint.web.field.x-a", "docs/variables.md#of-the-request"),)),
-    ("expires-variable", (Told("answer.field.*", "docs/snippets.md#directives-that-are-honored"),)),
     ("rewrite-302", (Told("answer.field.location", f"{ANNOTATIONS}: a redirect to a path names the port that was asked"),)),
     ("wrong-auth-type-0", LEFT_OUT[:1]),
     ("balance-wrong-own limit-wrong limit-allow-wrong", (Told("share.*", EVERYBODY),)),

@@ -60,10 +60,11 @@ class Expiry(Enum):
 
 @frozen(cache_hash=True)
 class Expires:
-    """``expires``."""
+    """``expires``.  Where *text* stands, what it comes to says when: of a time that is no other kind *expiry* says what it counts from."""
 
     expiry: Expiry
     seconds: int = 0
+    text: Template | None = None
 
 
 @frozen(cache_hash=True)

@@ -137,17 +137,25 @@ def hidden_field(words: tuple[str, ...]) -> bytes:
     return _name(words[0], RESERVED_FIELDS)[0].lower().encode()
 
 
-def expires(words: tuple[str, ...]) -> Expires:
+def expires(words: tuple[str, ...], own: frozenset[str]) -> Expires:
     """Read ``expires``."""
-    if len(words) == 2 and words[0] == "modified":
-        return Expires(Expiry.MODIFIED, _offset(words[1]))
-    if len(words) != 1:
+    is_modified = len(words) == 2 and words[0] == "modified"
+    if len(words) != 1 and not is_modified:
         raise DirectiveRefused("takes a time, epoch, max or off")
-    word = words[0]
+    word = words[-1]
+    if "$" in word:
+        return Expires(
+            Expiry.MODIFIED if is_modified else Expiry.NOW, text=template_of(word, own, answers=True)
+        )
+    return expires_by(word, is_modified=is_modified)
+
+
+def expires_by(word: str, *, is_modified: bool) -> Expires:
+    """Read when an answer expires, counted from its last change where it *is_modified*.  Raises DirectiveRefused."""
+    if is_modified:
+        return Expires(Expiry.MODIFIED, _offset(word))
     if word in ("epoch", "max", "off"):
         return Expires(Expiry(word))
-    if word.startswith("$"):
-        raise DirectiveRefused("takes a time from a variable, and only times are honored")
     if word.startswith("@"):
         seconds = _seconds(word[1:])
         if seconds >= 86400:

@@ -226,7 +226,7 @@ class _Reading:
         content.hidden.add(hidden_field(self._count_field(directive)))
 
     def set_expires(self, directive: Directive, content: _Content) -> None:
-        content.expires = expires(_plain(directive))
+        content.expires = expires(_plain(directive), self._own)
 
     def set_type(self, directive: Directive, content: _Content) -> None:
         content.content_type = content_type(_plain(directive))

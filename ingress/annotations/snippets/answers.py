@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from ingress.annotations.contract.snippet_blocks import LISTED_STATUSES, AnswerField, Expires, Expiry, Level
+from ingress.annotations.nginx.field_directives import DirectiveRefused, expires_by
 from ingress.annotations.snippets.field_room import FieldRoom
 from ingress.filters import AnswerEdit, FieldChanges
 from ingress.model.requests.templates import NO_VALUES, TemplateFacts
@@ -23,6 +24,7 @@ _SINGLE: Final = frozenset((b"strict-transport-security", b"last-modified", b"et
 """Fields of which ``add_header`` takes the place, or which it clears where nothing is to be added: as in nginx, but for the
 first, which must not come twice (RFC 6797 section 7.1)."""
 _NO_CHANGES: Final = FieldChanges()
+_NEVER: Final = Expires(Expiry.OFF)
 
 
 class AnswerPlan:
@@ -79,7 +81,8 @@ class AnswerPlan:
             if not field.statuses or edit.status in field.statuses:
                 _set(field, edit, facts, values, room)
         if self._level.expires is not None and is_listed:
-            _expire(self._level.expires, edit, now())
+            expires = _known(self._level.expires, facts, edit, values, room)
+            _expire(expires, edit, now())
         for added in self._level.added:
             if added.always or is_listed:
                 value = room.value(added.value, facts, edit, values)
@@ -144,6 +147,19 @@ def _set(
         edit.add(field.name, value)
     else:
         edit.put(field.name, value)
+
+
+def _known(
+    expires: Expires, facts: TemplateFacts, edit: AnswerEdit, values: Mapping[str, bytes], room: FieldRoom
+) -> Expires:
+    """Return what *expires* says of this answer; as in nginx, variables that come to no time change nothing."""
+    if expires.text is None:
+        return expires
+    word = room.value(expires.text, facts, edit, values)
+    try:
+        return expires_by(word.decode("latin-1"), is_modified=expires.expiry is Expiry.MODIFIED)
+    except DirectiveRefused:
+        return _NEVER
 
 
 def _expire(expires: Expires, edit: AnswerEdit, now: datetime) -> None:

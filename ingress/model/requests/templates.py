@@ -166,6 +166,7 @@ REQUEST_VARIABLES: Final[Mapping[str, _Of]] = {
     "args": _args,
     "best_http_host": lambda facts: facts.authority,
     "binary_remote_addr": _REMOTE_ADDRESS,
+    "content_length": lambda facts: facts.field(b"content-length"),
     "content_type": lambda facts: facts.field(b"content-type"),
     "document_uri": _uri,
     "escaped_request_uri": lambda facts: _escape(facts.target),

@@ -164,7 +164,7 @@ class ReadingTests(SynchronousTestCase):
             "set $host x;": "has a value of its own",
             "set host x;": "takes a variable",
             "expires soon;": "no time",
-            "expires $x;": "from a variable",
+            "expires $x;": "not known",
             "expires @25h;": "no time of day",
             "expires @+1h;": "no time",
             "expires @-1h;": "no time",

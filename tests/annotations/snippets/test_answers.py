@@ -183,6 +183,26 @@ class ExpiresTests(SynchronousTestCase):
         ):
             self.assertEqual(self.expiry("modified 2h", (b"Last-Modified", bad))[1], b"max-age=7200", bad)
 
+    def test_variables(self) -> None:
+        """What variables come to says when, for each answer anew; what is no time changes nothing, as in nginx."""
+        for value, expected in {
+            b"1h": b"max-age=3600",
+            b"+30": b"max-age=30",
+            b"-1": b"no-cache",
+            b"max": b"max-age=315360000",
+            b"@15h30m": b"max-age=55800",
+            b"off": b"private",
+            b"": b"private",
+            b"soon": b"private",
+            b"\xff": b"private",
+        }.items():
+            old = ((b"Cache-Control", b"private"), (b"X-For", value))
+            self.assertEqual(self.expiry("$sent_http_x_for", *old)[1], expected, value)
+            self.assertEqual(self.expiry("$sent_http_x_for", *old, status=404)[1], b"private", value)
+        old = ((b"Last-Modified", b"Wed, 31 Dec 2025 23:00:00 GMT"), (b"X-For", b"2"))
+        self.assertEqual(self.expiry("modified ${sent_http_x_for}h", *old)[1], b"max-age=3600")
+        self.assertEqual(self.expiry("modified $sent_http_x_for$status", (b"X-For", b"max"))[1], b"")
+
     def test_with_add_header(self) -> None:
         """What add_header says of caches stands beside it, as in nginx."""
         found = answered('expires 1y; add_header Cache-Control "public, immutable";')

@@ -45,6 +45,7 @@ FACTS = FakeFacts(
         b"authorization": b"Basic YW5uOnB3",
         b"cookie": b"a=1; session=xyz; Session=no",
         b"content-type": b"text/css",
+        b"content-length": b"3",
     },
 )
 ANSWER = FakeEdit(status=404, fields=[(b"ETag", b'"e"')])
@@ -52,6 +53,7 @@ VALUES = {
     "args": b"user=7&Page=2&user=8",
     "best_http_host": b"Shop.test:8443",
     "binary_remote_addr": b"192.0.2.9",
+    "content_length": b"3",
     "content_type": b"text/css",
     "document_uri": b"/b",
     "escaped_request_uri": b"%2Fa%2F..%2Fb%3Fuser%3D7%26Page%3D2%26user%3D8",
