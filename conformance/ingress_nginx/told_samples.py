@@ -194,26 +194,6 @@ def is_root_of_expressions(seen: Seen) -> bool:
     return asked_for and is_other_root and (bool(there & served(seen.ours)) or is_nobody_there)
 
 
-def is_root_of_older(seen: Seen) -> bool:
-    """``/`` of type Exact of an Ingress that is not younger than one with ``app-root``, which there comes first all the same."""
-    if seen.ask.target.partition("?")[0] != "/":
-        return False
-    rooted = [
-        (value, placed.wave)
-        for placed in seen.sample.ingresses
-        for key, value in placed.thing["metadata"]["annotations"].items()
-        if key == f"{PREFIX}app-root" and location(seen.reference).endswith(value)
-    ]
-    return not location(seen.ours).endswith(tuple(value for value, _ in rooted)) and any(
-        path["path"] == "/" and path["pathType"] == "Exact" and placed.wave <= wave
-        for _, wave in rooted
-        for placed in seen.sample.ingresses
-        if f"{PREFIX}app-root" not in placed.thing["metadata"]["annotations"]
-        for rule in placed.thing["spec"].get("rules", ())
-        for path in rule.get("http", {}).get("paths", ())
-    )
-
-
 def is_prefix_told(seen: Seen) -> bool:
     return all(what.endswith(".x-forwarded-prefix") for what in seen.whats())
 
@@ -265,7 +245,6 @@ RULES: tuple[tuple[Callable[[Seen], bool], str], ...] = (
     (is_canary_of_others, documents.CANARIES),
     (is_www_of_nobody, documents.FURTHER_HOSTS),
     (is_root_of_expressions, documents.EXPRESSIONS),
-    (is_root_of_older, "docs/redirects.md#to-the-application"),
     (is_prefix_told, "docs/annotations.md#annotations-what-each-of-them-does"),
     (is_alias_of_several, "docs/further-hosts.md#server-alias"),
     (is_empty_rule, "docs/problems.md#problems"),

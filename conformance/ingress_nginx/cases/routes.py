@@ -91,7 +91,6 @@ CASES = (
             ingress({"/": "own", "/b": "own"}, name="a", app_root="/app"),
         ),
         gets("/", "/app", "/b"),
-        told=(Told("*", "docs/redirects.md#to-the-application", "GET http://HOST/"),),
     ),
     Case(
         "app-root-of-lost-paths",

@@ -3,7 +3,7 @@
 ``use-regex`` or ``rewrite-target`` of one Ingress makes expressions of all paths of the host, in all Ingresses of its
 namespace, or of all namespaces where hosts are shared: those are one *realm*.  Without quirks each Ingress is a realm of
 its own.  Within a realm, as in ingress-nginx, the longest text is asked first, whatever the types of paths.  An Ingress without paths
-asks for its realm where it is the oldest there and nobody has ``/``; and ``app-root`` comes before all expressions, and before a prefix ``/`` that is an older one's there.
+asks for its realm where it is the oldest there and nobody has ``/``; and ``app-root`` comes before all expressions, and before a ``/`` that is an older one's there.
 
 - An expression that is not run here is closed: it becomes a route of its *beginnings*, which answers 503.
 - So does a path with signs of an expression whose Ingress lacks its guard, in a realm where nobody asks for expressions.
@@ -72,9 +72,11 @@ def host_expressions(
             if not decided % CLAIMS_AT_ONCE:
                 yield
         found = tuple(becoming)
-        reading.note_older(found)
+        reading.note_older(parsed, found)
         if found != read:
             claims[parsed.owner] = found
+    for owner, kept in reading.without_lost_roots():
+        claims[owner] = kept
     return HostExpressions(claims, tuple(reading.problems))
 
 
@@ -107,6 +109,10 @@ class _Reading:
         self._pathless: Owner | None = None
         # The oldest claim to every path, which keeps / from the app-root of other realms that are younger.
         self._every: Claim | None = None
+        # The Exact paths / in rules that are compared as they are written, oldest first, each with all claims of its Ingress.
+        self._exact_roots: list[tuple[Claim, tuple[Claim, ...]]] = []
+        # By realm: the first claim to / of an app-root, and how many of those are older.
+        self._app_roots: dict[str, tuple[Claim, int]] = {}
 
     def begin(self, all_parsed: Sequence[ParsedObject]) -> Iterator[None]:
         """Find out, some Ingresses a step, in which realms paths are expressions, and of which paths there is one alone."""
@@ -182,9 +188,39 @@ class _Reading:
             return str(owner)
         return EVERYBODY if self._is_shared else owner.key.namespace
 
-    def note_older(self, claims: Sequence[Claim]) -> None:
+    def _lost_exact_root(self, written: Sequence[Claim], realm: str) -> bool:
+        """Whether *written* has no ``/`` of type Exact, and older Ingresses of *realm*, and of no other, have it."""
+        if any(claim.path == ROOT and claim.match is Match.EXACT for claim in written):
+            return False
+        return bool(self._exact_roots) and self._has_exact_roots(realm, len(self._exact_roots))
+
+    def _has_exact_roots(self, realm: str, number: int) -> bool:
+        """Whether the first *number* Exact paths ``/`` are all of *realm*."""
+        return all(self._realm(root.owner) == realm for root, _ in self._exact_roots[:number])
+
+    def without_lost_roots(self) -> Iterator[tuple[Owner, tuple[Claim, ...]]]:
+        """Yield whose claims lack an Exact ``/``, with those that are left.
+
+        ingress-nginx looks at ``app-root`` before any path, also where an older Ingress has ``/`` itself.
+        """
+        for realm, (winner, number) in self._app_roots.items():
+            if not self._has_exact_roots(realm, number):
+                continue
+            for root, claims in self._exact_roots[:number]:
+                if root.owner == winner.owner:
+                    continue
+                message = f"requests for {quoted(ROOT)} of {self._shown} go to {winner.owner}, whose {APP_ROOT} comes before the paths of its namespace"
+                self._report(root.owner, f"{root.field}.path", Reason.PATH_CONFLICT, message)
+                yield root.owner, tuple(claim for claim in claims if claim != root)
+
+    def note_older(self, parsed: ParsedObject, claims: tuple[Claim, ...]) -> None:
         """Note the paths of an Ingress for those that are younger."""
         for claim in claims:
+            if claim.path == ROOT and claim.match is Match.EXACT:
+                if claim.is_added or self._has_app_root(parsed, claims):
+                    self._app_roots.setdefault(self._realm(claim.owner), (claim, len(self._exact_roots)))
+                if not claim.is_added:
+                    self._exact_roots.append((claim, claims))
             if self._every is None and _takes_all(claim):
                 self._every = claim
             if claim.match is Match.PREFIX:
@@ -226,8 +262,9 @@ class _Reading:
                 else:
                     self._tell_twice(claim, root, "the prefix comes first")
             return
-        if not added and every is None and self._lost_root(read, realm) and self._has_app_root(parsed, read):
-            yield _exact_root(read)
+        if not added and every is None and self._has_app_root(parsed, read):
+            if self._lost_root(read, realm) or self._lost_exact_root(read, realm):
+                yield _exact_root(read)
         for place, claim in enumerate(read):
             regex = claim.regex
             if regex is None:

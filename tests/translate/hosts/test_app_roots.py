@@ -12,6 +12,21 @@ from tests.translate.following import Follower
 from tests.translate.tls.test_client_authentication import ingress
 
 
+def exact(name: str, **annotations: str) -> Ingress:
+    """An Ingress that has ``/`` and nothing below."""
+    one = ingress(name, "/", host="a.test", **annotations)
+    (rule,) = one.rules
+    (path,) = rule.paths
+    return evolve(one, rules=(evolve(rule, paths=(evolve(path, path_type="Exact"),)),))
+
+
+def also(one: Ingress, path: str) -> Ingress:
+    """The same with another path."""
+    (rule,) = one.rules
+    further = evolve(rule.paths[0], path=path, path_type="Prefix")
+    return evolve(one, rules=(evolve(rule, paths=(*rule.paths, further)),))
+
+
 class AppRootTests(SynchronousTestCase):
     """Who takes ``/``."""
 
@@ -72,6 +87,37 @@ class AppRootTests(SynchronousTestCase):
             ingress("bb", "/", "/b", host="a.test", app_root="/app"),
         )
         self.assertEqual(self.taken(*every), ("a", Match.PREFIX))
+
+    def test_exact_path_of_an_older_one(self) -> None:
+        """An older ``/`` of type Exact of the namespace goes behind it, and is told; nobody else's does, nor any without quirks."""
+        older = exact("a")
+        for rooted in (
+            ingress("bb", "/b", host="a.test", app_root="/app"),
+            ingress("bb", "/", "/b", host="a.test", app_root="/app"),
+            ingress("bb", "/", host="a.test", app_root="/app"),
+            also(exact("bb", app_root="/app"), "/b"),
+        ):
+            self.assertEqual(self.taken(older, rooted), ("bb", Match.EXACT))
+            self.assertEqual(self.taken(older, exact("aa"), rooted), ("bb", Match.EXACT))
+            self.assertEqual(self.taken(older, rooted, quirks=False), ("a", Match.EXACT))
+            other = evolve(rooted, key=ObjectKey("other", "bb"))
+            self.assertEqual(self.taken(older, other), ("a", Match.EXACT))
+            self.assertEqual(self.taken(older, other, shared=True), ("bb", Match.EXACT))
+            stranger = evolve(exact("aa"), key=ObjectKey("other", "aa"))
+            self.assertEqual(self.taken(older, stranger, rooted)[0], "a")
+            (told,) = [
+                one
+                for one in Follower(TranslateOptions(), [older, rooted]).expected().problems
+                if one.reason == Reason.PATH_CONFLICT and one.name == "a"
+            ]
+            self.assertIn("go to Ingress demo/bb, whose app-root", told.message)
+            self.assertEqual(told.field, "spec.rules[0].http.paths[0].path")
+        # Whose paths are all older ones' has no say.
+        self.assertEqual(self.taken(older, exact("bb", app_root="/app")), ("a", Match.EXACT))
+        both = also(older, "/x")
+        self.assertEqual(
+            self.taken(both, ingress("bb", "/b", host="a.test", app_root="/app"), path=b"/x")[0], "a"
+        )
 
     def test_every_path_of_another_namespace(self) -> None:
         """What another namespace had with all paths before stays with it, also where app-root is of an Ingress without ``/``."""
