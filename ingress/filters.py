@@ -138,6 +138,10 @@ class Facts(Protocol):
         """What the client speaks: ``HTTP/1.0``, ``HTTP/1.1`` or ``HTTP/2.0``."""
 
     @property
+    def content_length(self) -> bytes:
+        """What the field ``Content-Length`` of the request says, which is none of those that go on; empty where there is none."""
+
+    @property
     def body_length(self) -> int | None:
         """How many bytes the body of the request has; None where that is not known before it has come."""
 

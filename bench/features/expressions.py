@@ -104,6 +104,7 @@ class Asked:
     client_port: int = 50123
     server_address: bytes = b"192.0.2.1"
     protocol: bytes = b"HTTP/1.1"
+    content_length: bytes = b""
     port: int = 80
     client_evidence: ClientEvidence | None = None
 

@@ -78,6 +78,10 @@ class TemplateFacts(RequestedUri, SecuredRequest, Protocol):
     def port(self) -> int:
         """The port of the listener that the request came to."""
 
+    @property
+    def content_length(self) -> bytes:
+        """What the request says of the length of its body; empty where it says nothing."""
+
     def field(self, name: bytes) -> bytes:
         """Return the value of the field called *name*, in lower case; of several, that of all as one; empty when there is none."""
 
@@ -127,6 +131,11 @@ def _escaped(found: re.Match[bytes]) -> bytes:
     return b"%%%02X" % found.group()[0]
 
 
+def _field(facts: TemplateFacts, name: bytes) -> bytes:
+    # It frames the request, and so is none of its fields.
+    return facts.content_length if name == b"content-length" else facts.field(name)
+
+
 def _remote_user(facts: TemplateFacts) -> bytes:
     return _user_of(facts.field(b"authorization"))
 
@@ -166,7 +175,7 @@ REQUEST_VARIABLES: Final[Mapping[str, _Of]] = {
     "args": _args,
     "best_http_host": lambda facts: facts.authority,
     "binary_remote_addr": _REMOTE_ADDRESS,
-    "content_length": lambda facts: facts.field(b"content-length"),
+    "content_length": lambda facts: facts.content_length,
     "content_type": lambda facts: facts.field(b"content-type"),
     "document_uri": _uri,
     "escaped_request_uri": lambda facts: _escape(facts.target),
@@ -196,7 +205,7 @@ REQUEST_VARIABLES: Final[Mapping[str, _Of]] = {
 """What each variable of a request is; all requests have them."""
 
 REQUEST_NAMES: Final[Mapping[str, Callable[[TemplateFacts, bytes], bytes]]] = {
-    "http_": lambda facts, name: facts.field(name),
+    "http_": _field,
     "arg_": lambda facts, name: query_value(facts.target, name),
     "cookie_": lambda facts, name: cookie_variable(facts.field(b"cookie"), name),
 }

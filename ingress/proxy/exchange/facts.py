@@ -152,6 +152,11 @@ class RequestFacts:
         return b"HTTP/1.1" if self._wire is None else self._wire.protocol
 
     @property
+    def content_length(self) -> bytes:
+        """What the request says of the length of its body; empty where it says nothing."""
+        return b"%d" % self._head.content_length if self._head.content_length >= 0 else b""
+
+    @property
     def body_length(self) -> int | None:
         """How many bytes the request body has; None where that is not known yet."""
         if not self._head.has_body:

@@ -38,6 +38,7 @@ FACTS = FakeFacts(
     client_port=50123,
     server_address=b"10.0.0.9",
     protocol=b"HTTP/2.0",
+    content_length=b"3",
     client_evidence=ClientEvidence(certificate=b"der"),
     fields={
         b"host": b"Shop.test:8443",
@@ -45,7 +46,6 @@ FACTS = FakeFacts(
         b"authorization": b"Basic YW5uOnB3",
         b"cookie": b"a=1; session=xyz; Session=no",
         b"content-type": b"text/css",
-        b"content-length": b"3",
     },
 )
 ANSWER = FakeEdit(status=404, fields=[(b"ETag", b'"e"')])
@@ -85,6 +85,7 @@ NAMED = {
     "http_X_User": b"ann",
     "http_host": b"Shop.test:8443",
     "http_none": b"",
+    "http_content_length": b"3",
     "arg_user": b"7",
     "arg_page": b"2",
     "arg_none": b"",

@@ -85,3 +85,4 @@ class BodyTests(SynchronousTestCase):
             head.method, head.target, head.path = b"POST", b"/", b"/"
             facts = RequestFacts(b"id", head, (b"shop.test", b"/"), origin, None)
             self.assertEqual(facts.body_length, length)
+            self.assertEqual(facts.content_length, b"%d" % said if said >= 0 else b"")

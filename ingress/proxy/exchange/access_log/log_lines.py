@@ -77,6 +77,8 @@ def _value_of(name: str) -> _Value:
     called = rest.encode("ascii")
     if family == "arg":
         return lambda record, now: query_value(record.target, called)
+    if name.lower() == "http_content_length":
+        return _content_length
     field = request_field(called.lower().replace(b"_", b"-") if family == "http" else b"cookie")
     if family == "cookie":
         return lambda record, now: cookie_variable(field(record, now), called)
@@ -108,6 +110,13 @@ def request_field(name: bytes) -> _Value:
         return find(head.forward)
 
     return value
+
+
+def _content_length(record: Record, now: float) -> bytes:
+    # It frames the request, and so is none of its fields.
+    if record.head is None or record.head.content_length < 0:
+        return b""
+    return b"%d" % record.head.content_length
 
 
 _AUTHORIZATION: Final = request_field(b"authorization")
@@ -240,7 +249,7 @@ _VALUES: Final[dict[str, _Value]] = {
     "request_id": lambda record, now: record.id,
     "pipe": lambda record, now: b".",
     "bytes_received": lambda record, now: b"%d" % record.bytes_received,
-    "content_length": request_field(b"content-length"),
+    "content_length": _content_length,
     "content_type": request_field(b"content-type"),
     "ssl_protocol": _security(lambda security: security.tls_version()),
     "ssl_server_name": _security(lambda security: security.server_name()),

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.http.request_head import RequestHead
 from ingress.model.exchanges.causes import Cause
 from ingress.model.exchanges.records import AttemptRecord, Record, RecordedSecurity
 from ingress.model.observability.traces import TraceContext
@@ -209,6 +210,17 @@ class VariableTests(SynchronousTestCase):
             line_maker(wanted, escapes_json=False)(whole(), NOW).decode(),
             f"TLSv1.3 a.test -, 0.125|-, 0.250|2.000, 0.500 7 *.test {TRACE} upstream cors OK",
         )
+
+    def test_content_length(self) -> None:
+        """What a request says of the length of its body is there by both names, though it is none of the fields that went on."""
+        wanted = read_line_form("$content_length $http_content_length $http_Content_Length")
+        assert isinstance(wanted, LogFormat)
+        make = line_maker(wanted, escapes_json=False)
+        for said, shown in ((7, b"7"), (0, b"0"), (-1, b"-")):
+            one = whole()
+            assert isinstance(one.head, RequestHead)
+            one.head.content_length = said
+            self.assertEqual(make(one, NOW), b" ".join([shown] * 3))
 
     def test_other_backend(self) -> None:
         """A backend that was asked in place of the route's own is the alternative one."""
