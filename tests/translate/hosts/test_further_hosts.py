@@ -351,6 +351,19 @@ class AliasTests(SynchronousTestCase):
 class WwwTests(SynchronousTestCase):
     """``from-to-www-redirect``."""
 
+    def test_beside_an_alias(self) -> None:
+        """A host that the Ingress names as an alias as well is redirected, as in ingress-nginx, which is told; its other aliases are served."""
+        one = ingress(
+            "a", "/", host="a.test", from_to_www_redirect="true", server_alias="www.a.test,b.test"
+        )
+        found = snapshot(one)
+        by_host = routes(found)
+        self.assertEqual([spec.name for spec in by_host["www.a.test", "/"]], ["host-redirect"])
+        self.assertNotIn("host-redirect", [spec.name for spec in by_host["b.test", "/"]])
+        (note,) = told(found)
+        self.assertEqual(note.reason, Reason.ANNOTATION_NOTE)
+        self.assertIn("www.a.test is sent to a.test", note.message)
+
     def test_both_ways(self) -> None:
         """Either host of a rule gets the other one sent to it."""
         for host, other in (("a.test", "www.a.test"), ("www.a.test", "a.test")):

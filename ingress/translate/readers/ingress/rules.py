@@ -330,6 +330,10 @@ class _RulesReader:
                 self.report(annotations.field(WWW), Reason.ANNOTATION_NOTE, message)
                 break
             if check_rule_host(other) is None:
+                if other in found and not found[other].is_redirect:
+                    message = f"{ALIASES}: {other} is sent to {host}, as {WWW} asks for"
+                    self.report(annotations.field(ALIASES), Reason.ANNOTATION_NOTE, message)
+                    del found[other]
                 found.setdefault(other, FurtherHost(other, host, True, annotations.field(WWW)))
         return tuple(found.values())
 
