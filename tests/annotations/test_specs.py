@@ -61,6 +61,7 @@ from ingress.annotations.requests.upstream_requests import (
 from ingress.annotations.snippets.ending import UnlessEnded
 from ingress.annotations.snippets.filters import (
     AuthVariables,
+    PathCaptures,
     PathStatements,
     ServerStatements,
     SnippetAccess,
@@ -151,6 +152,7 @@ SPECS: tuple[tuple[FilterSpec, Phase, Hook], ...] = (
     (RequestFields(((b"X-Id", read_template("$request_id")),)), Phase.EDITS, Hook.UPSTREAM),
     (CorsFields(SOME, ()), Phase.ANSWER, Hook.ANSWER),
     (SessionCookie(Affinity(b"route")), Phase.ANSWER, Hook.ANSWER),
+    (PathCaptures("/(a)", ("1",)), Phase.REWRITE, Hook.REQUEST),
     (AuthVariables(LAYERS), Phase.EDITS, Hook.REQUEST),
     (OperatorFilter("of-ours", "", HttpsRedirect()), Phase.REDIRECT, Hook.REQUEST),
     (RouteRedirect(hostname=b"b.test"), Phase.REDIRECT, Hook.REQUEST),

@@ -27,16 +27,18 @@ from ingress.annotations.contract.snippet_blocks import (
 )
 from ingress.annotations.contract.values import Annotation, Family, Remark, Risk, ValueRefused
 from ingress.annotations.nginx.reading import WHOLE, Place, parse_snippet
+from ingress.annotations.requests.path_rewrites import is_run
 from ingress.annotations.snippets.answers import AnswerPlan
 from ingress.annotations.snippets.filters import (
     AuthVariables,
+    PathCaptures,
     PathStatements,
     ServerStatements,
     SnippetAccess,
     SnippetAnswers,
     SnippetEdits,
 )
-from ingress.annotations.snippets.levels import Layers, blocks_of, bound, levels_of, rewrites
+from ingress.annotations.snippets.levels import Layers, blocks_of, bound, captures_of, levels_of, rewrites
 from ingress.filters import FilterSpec, Phase
 from ingress.model.cluster.problems import Reason
 from ingress.model.frozen import frozen
@@ -90,15 +92,31 @@ def snippet_filters(settings: SnippetSettings, facts: RouteFacts) -> tuple[Filte
         unquote_to_bytes(facts.path) if server.locations and not facts.is_expression else b"",
         facts.is_exact and bool(server.locations),
         facts.is_relative and bool(location.block.statements),
+        *_captured(facts, http, server, location),
     )
     # What an Ingress lacks itself is told and closed where it is read.
     operators = (http, settings.operators_server, settings.operators_location)
     return (_GUARD_MISSING, *specs) if any(one.lacks_guard for one in operators) else specs
 
 
+def _captured(facts: RouteFacts, *snippets: Snippet) -> tuple[str, frozenset[str]]:
+    """Return the expression of the path, and which of its groups *snippets* name; nothing where there are none."""
+    if not facts.is_expression or "(" not in facts.path:
+        return "", frozenset()
+    names = frozenset(name for snippet in snippets for name in captures_of(snippet))
+    return (facts.path, names) if names and is_run(facts.path) else ("", frozenset())
+
+
 @lru_cache(maxsize=1024)
 def _specs(
-    http: Snippet, server: Snippet, location: Snippet, path: bytes, is_exact: bool, is_relative: bool
+    http: Snippet,
+    server: Snippet,
+    location: Snippet,
+    path: bytes,
+    is_exact: bool,
+    is_relative: bool,
+    expression: str,
+    captures: frozenset[str],
 ) -> tuple[FilterSpec, ...]:
     blocks = (http.block, *blocks_of(server), location.block)
     levels = tuple(levels_of(blocks))
@@ -107,6 +125,8 @@ def _specs(
     specs: list[FilterSpec] = []
     if server.block.statements or server.locations:
         specs.append(ServerStatements(server.block, server.locations, path, is_exact))
+    if captures:
+        specs.append(PathCaptures(expression, tuple(sorted(captures))))
     if location.block.statements:
         specs.append(PathStatements(location.block, is_relative))
     if any(level.access or level.by_method or level.kept for level in levels):

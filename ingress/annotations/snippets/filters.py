@@ -6,6 +6,7 @@ from typing import ClassVar, Final, Generic, TypeVar
 from ingress.annotations.contract.snippet_blocks import Block, Level, Location
 from ingress.annotations.external_auth.check import verdict_on
 from ingress.annotations.nginx.access_directives import lets_in
+from ingress.annotations.requests.path_rewrites import captured_of
 from ingress.annotations.snippets import described
 from ingress.annotations.snippets.answers import AnswerPlan
 from ingress.annotations.snippets.levels import Layers
@@ -23,6 +24,7 @@ from ingress.filter_parts.judging import Judging
 from ingress.filters import AnswerEdit, Clock, Facts, Filter, Phase, Reply, RequestEdit, Services
 from ingress.model.frozen import frozen
 from ingress.model.requests.templates import NO_VALUES
+from ingress.model.text.path_expressions import Capturing, read_path_expression
 from ingress.wording import number_of
 
 P = TypeVar("P")
@@ -80,6 +82,34 @@ class ServerStatements:
     def judge(self, facts: Facts) -> Reply | None:
         """Answer *facts*, or let them pass."""
         return run_server(self.block, self.locations, self.is_exact, self.path, facts)
+
+
+@frozen(cache_hash=True)
+class PathCaptures:
+    """Gives ``$1`` and the others what the expression of the path captured, before anything of the snippet of the path looks at them."""
+
+    phase: ClassVar[Phase] = Phase.REWRITE
+    name: ClassVar[str] = "snippet-captures"
+
+    path: str
+    groups: tuple[str, ...]
+    """Their numbers."""
+
+    def describe(self) -> str:
+        """Name the groups."""
+        return f"snippets may name what {self.path} captures: {', '.join(f'${one}' for one in self.groups)}"
+
+    def make(self, services: Services) -> Filter:
+        """Make the filter that captures."""
+        capturing = Capturing(read_path_expression(self.path), self.groups)
+
+        def judge(facts: Facts) -> None:
+            course = course_of(facts)
+            # In a location of the server the request is not in that of its path.
+            if course.place is None:
+                course.capture(captured_of(capturing, facts))
+
+        return Judging(judge)
 
 
 @frozen(cache_hash=True)

@@ -89,15 +89,25 @@ def bound(snippet: Snippet, constants: Callable[[], Mapping[str, str]]) -> Snipp
 
 @lru_cache(maxsize=1024)
 def _has_constants(snippet: Snippet) -> bool:
-    return _names_constants(snippet.block) or _names_constants(snippet.locations)
+    return any(
+        not one.variables.isdisjoint(CONSTANTS) for one in _templates((snippet.block, snippet.locations))
+    )
 
 
-def _names_constants(value: object) -> bool:
+@lru_cache(maxsize=1024)
+def captures_of(snippet: Snippet) -> frozenset[str]:
+    """Return the numbers of groups that values of *snippet* are made of."""
+    names = (one.variables for one in _templates((snippet.block, snippet.locations)))
+    return frozenset(name for found in names for name in found if name.isdigit())
+
+
+def _templates(value: object) -> Iterator[Template]:
     if isinstance(value, Template):
-        return not value.variables.isdisjoint(CONSTANTS)
-    if isinstance(value, tuple):
-        return any(map(_names_constants, value))
-    return any(_names_constants(getattr(value, name)) for name in _fields(value))
+        yield value
+        return
+    inner = value if isinstance(value, tuple) else (getattr(value, name) for name in _fields(value))
+    for one in inner:
+        yield from _templates(one)
 
 
 def _bound(value: Any, constants: Mapping[str, str]) -> Any:

@@ -5,7 +5,7 @@ is not asked, and the request is refused instead, so that no guard is passed by 
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final, Protocol
 from urllib.parse import quote_from_bytes
 
@@ -65,6 +65,7 @@ class Course:
         "inner",
         "is_ended",
         "is_relative",
+        "numbers",
         "outer",
         "path",
         "place",
@@ -79,6 +80,8 @@ class Course:
     def __init__(self) -> None:
         self.values: dict[str, bytes] = {}
         """Of variables that were set, and what was captured last."""
+        self.numbers: tuple[str, ...] = ()
+        """Of groups, among these."""
         self.size = 0
         """Bytes of all that variables were set to."""
         self.searched = 0
@@ -101,6 +104,15 @@ class Course:
         """Whether ``break`` ended the statements that were run last."""
         self.is_relative = False
         """Whether redirects to a path leave scheme and host to the client."""
+
+    def capture(self, found: Mapping[str, bytes] | None) -> None:
+        """Have numbers of groups stand for what was *found* last alone, for nothing where that is None; names keep what they had."""
+        for name in self.numbers:
+            self.values.pop(name, None)
+        self.numbers = ()
+        if found:
+            self.values.update(found)
+            self.numbers = tuple(name for name in found if name.isdigit())
 
     def found(self, search: Search, subject: bytes) -> dict[str, bytes] | None:
         """Return what *subject* has for the groups of *search*, None where it has nothing of it; raises ``TooLong``."""
@@ -242,16 +254,15 @@ def _holds(condition: Condition, facts: SnippetFacts, course: Course) -> bool:
         return (subject == condition.text.render(facts, None, course.values)) is not condition.negates
     assert condition.search is not None
     found = course.found(condition.search, subject)
-    if found:
-        course.values.update(found)
+    course.capture(found)
     return (found is not None) is not condition.negates
 
 
 def _rewritten(rewrite: Rewrite, facts: SnippetFacts, course: Course) -> Reply | None:
     found = _searched(rewrite, facts, course)
+    course.capture(found)
     if found is None:
         return None
-    course.values.update(found)
     redirects = rewrite.after in (After.REDIRECTS, After.REDIRECTS_FOR_GOOD)
     values = course.values
     if redirects:
@@ -363,6 +374,6 @@ def _place(
             except TooLong:
                 return _TOO_LONG
             if found is not None:
-                course.values.update(found)
+                course.capture(found)
                 return location
     return longest

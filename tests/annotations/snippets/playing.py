@@ -6,7 +6,7 @@ from ingress.annotations.contract.host_facts import HostFacts
 from ingress.annotations.contract.route_facts import RouteFacts
 from ingress.annotations.nginx.reading import Place, parse_snippet
 from ingress.annotations.snippets.family import SnippetSettings, snippet_filters
-from ingress.filters import Reply
+from ingress.filters import FilterSpec, Reply
 from ingress.model.cluster.objects import Kind, ObjectKey, Owner
 from ingress.model.upstream.backends import BackendReference
 from ingress.proxy.exchange.filtering.chain import live_filter
@@ -49,13 +49,11 @@ class Stage:
     operators_location: str = ""
     path: str = "/"
     is_exact: bool = False
+    is_expression: bool = False
     services: FakeServices = Factory(FakeServices)
 
-    def play(
-        self, facts: FakeFacts | None = None, status: int = 200, fields: tuple[tuple[bytes, bytes], ...] = ()
-    ) -> Played:
-        """Send a request; an endpoint answers it with *status* and *fields*, if it gets there."""
-        facts = FakeFacts() if facts is None else facts
+    def specs(self) -> list[FilterSpec]:
+        """What stands before the route, in the order in which it acts."""
         settings = SnippetSettings(
             configuration=parse_snippet(self.configuration, Place.LOCATION),
             operators_http=parse_snippet(self.http, Place.HTTP),
@@ -63,9 +61,17 @@ class Stage:
             operators_location=parse_snippet(self.operators_location, Place.LOCATION),
         )
         host = HostFacts("a.example.com", server_snippet=parse_snippet(self.server, Place.SERVER))
-        route = RouteFacts(host, OWNER, self.path, BACKEND, is_exact=self.is_exact)
-        specs = sorted(snippet_filters(settings, route), key=lambda spec: spec.phase)
-        filters = [spec.make(self.services) for spec in specs]
+        route = RouteFacts(
+            host, OWNER, self.path, BACKEND, is_exact=self.is_exact, is_expression=self.is_expression
+        )
+        return sorted(snippet_filters(settings, route), key=lambda spec: spec.phase)
+
+    def play(
+        self, facts: FakeFacts | None = None, status: int = 200, fields: tuple[tuple[bytes, bytes], ...] = ()
+    ) -> Played:
+        """Send a request; an endpoint answers it with *status* and *fields*, if it gets there."""
+        facts = FakeFacts() if facts is None else facts
+        filters = [spec.make(self.services) for spec in self.specs()]
         request = FakeEdit()
         reply = None
         for one in filters:
