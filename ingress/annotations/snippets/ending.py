@@ -1,14 +1,17 @@
-"""What a ``break`` in ``configuration-snippet`` leaves undone: redirects elsewhere, and what takes the place of paths.
+"""What stands behind the statements of ``configuration-snippet``: redirects elsewhere, and what takes the place of paths.
 
-In nginx these are statements of the same location, behind those of the snippet.  The redirect to HTTPS is none.
+In nginx these are statements of the same location.  So a ``break`` leaves them undone; and ``rewrite-target`` looks at the path
+once more, so that fields have its groups again, whatever expressions were asked since.  The redirect to HTTPS is none of them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+
+from attrs import evolve
 
 from ingress.annotations.contract.snippet_blocks import After, Block, Break, If, Rewrite
 from ingress.annotations.redirects.url_redirects import UrlRedirect
 from ingress.annotations.requests.path_rewrites import PathRewrite, RewriteRedirect
-from ingress.annotations.snippets.filters import PathStatements
+from ingress.annotations.snippets.filters import PathCaptures, PathStatements
 from ingress.annotations.snippets.running import known_course
 from ingress.filters import Facts, Filter, FilterSpec, Phase, Reply, RequestEdit, Services
 from ingress.model.frozen import frozen
@@ -67,10 +70,33 @@ def _is_ended(facts: Facts) -> bool:
 
 
 def ending(specs: Sequence[FilterSpec]) -> tuple[FilterSpec, ...]:
-    """Return *specs*, those of one route, with what a ``break`` among them ends made so."""
+    """Return *specs*, those of one route, with what a ``break`` among them ends made so, and groups of the path as they are then."""
+    specs = tuple(_capturing_again(specs)) if any(isinstance(one, PathCaptures) for one in specs) else specs
     if not any(isinstance(one, PathStatements) and _may_end(one.block) for one in specs):
         return tuple(specs)
     return tuple(UnlessEnded(one) if isinstance(one, _STATEMENTS) else one for one in specs)
+
+
+def _capturing_again(specs: Sequence[FilterSpec]) -> Iterator[FilterSpec]:
+    is_rewritten = any(isinstance(one, PathRewrite) for one in specs)
+    captures: PathCaptures | None = None
+    for one in specs:
+        yield one
+        if isinstance(one, PathCaptures):
+            captures = one
+        elif (
+            isinstance(one, PathStatements) and captures is not None and is_rewritten and _searches(one.block)
+        ):
+            yield evolve(captures, is_after=True)
+
+
+def _searches(block: Block) -> bool:
+    """Whether statements of *block* may look for expressions."""
+    return any(
+        isinstance(one, Rewrite)
+        or (isinstance(one, If) and (one.condition.search is not None or _searches(one.block)))
+        for one in block.statements
+    )
 
 
 def _may_end(block: Block) -> bool:

@@ -94,6 +94,8 @@ class PathCaptures:
     path: str
     groups: tuple[str, ...]
     """Their numbers."""
+    is_after: bool = False
+    """Whether they are captured behind the statements of the snippet, unless these were ended."""
 
     def describe(self) -> str:
         """Name the groups."""
@@ -106,7 +108,7 @@ class PathCaptures:
         def judge(facts: Facts) -> None:
             course = course_of(facts)
             # In a location of the server the request is not in that of its path.
-            if course.place is None:
+            if course.place is None and not (self.is_after and course.is_ended):
                 course.capture(captured_of(capturing, facts))
 
         return Judging(judge)

@@ -5,6 +5,7 @@ from attrs import Factory, define
 from ingress.annotations.contract.host_facts import HostFacts
 from ingress.annotations.contract.route_facts import RouteFacts
 from ingress.annotations.nginx.reading import Place, parse_snippet
+from ingress.annotations.snippets.ending import ending
 from ingress.annotations.snippets.family import SnippetSettings, snippet_filters
 from ingress.filters import FilterSpec, Reply
 from ingress.model.cluster.objects import Kind, ObjectKey, Owner
@@ -50,6 +51,8 @@ class Stage:
     path: str = "/"
     is_exact: bool = False
     is_expression: bool = False
+    further: tuple[FilterSpec, ...] = ()
+    """What stands before the route besides."""
     services: FakeServices = Factory(FakeServices)
 
     def specs(self) -> list[FilterSpec]:
@@ -64,7 +67,8 @@ class Stage:
         route = RouteFacts(
             host, OWNER, self.path, BACKEND, is_exact=self.is_exact, is_expression=self.is_expression
         )
-        return sorted(snippet_filters(settings, route), key=lambda spec: spec.phase)
+        specs = ending((*snippet_filters(settings, route), *self.further))
+        return sorted(specs, key=lambda spec: spec.phase)
 
     def play(
         self, facts: FakeFacts | None = None, status: int = 200, fields: tuple[tuple[bytes, bytes], ...] = ()

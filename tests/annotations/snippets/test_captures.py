@@ -2,6 +2,8 @@
 
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.annotations.requests.path_rewrites import PathRewrite
+from ingress.annotations.requests.rewrite_targets import parse_rewrite_target
 from ingress.annotations.snippets.filters import PathCaptures
 from tests.annotations.snippets.playing import Stage, on
 from tests.fakes.filter_parts import FakeFacts
@@ -45,6 +47,23 @@ class PathTests(SynchronousTestCase):
             self.assertEqual(told(stage, on(target)), {b"X": shown}, target)
         stage = Stage('rewrite ^/none /x; proxy_set_header X "[$1]";', path=USERS, is_expression=True)
         self.assertEqual(told(stage, on("/u/ann/b")), {b"X": b"[]"})
+
+    def test_expressions_before_a_target(self) -> None:
+        """A ``rewrite-target`` looks at the path once more, unless the statements were ended, as in nginx."""
+        for statement, shown in (
+            ('if ($arg_a ~ "(x)") { set $seen yes; }', b"[ann]"),
+            ("rewrite ^/(none) /x;", b"[ann]"),
+            ('if ($arg_a ~ "(x)") { break; }', b"[x]"),
+            ("rewrite ^/(u) /$1 break;", b"[u]"),
+            ("set $seen yes;", b"[ann]"),
+        ):
+            stage = Stage(
+                f'{statement} proxy_set_header X "[$1]";',
+                path=USERS,
+                is_expression=True,
+                further=(PathRewrite(USERS, parse_rewrite_target("/$2")),),
+            )
+            self.assertEqual(told(stage, on("/u/ann/b?a=x")), {b"X": shown}, statement)
 
     def test_location_of_the_server(self) -> None:
         """In a ``location`` of the server, that one's groups count."""
