@@ -39,6 +39,21 @@ MAX_SEARCHED: Final = 4 * MAX_COST
 DEFAULT_TYPE: Final = b"text/html"
 """``default_type`` of ingress-nginx."""
 PLAIN: Final = b"text/plain; charset=utf-8"
+_TYPES: Final[Mapping[bytes, bytes]] = {
+    b"atom": b"application/atom+xml",
+    b"css": b"text/css",
+    b"htm": b"text/html",
+    b"html": b"text/html",
+    b"js": b"application/javascript",
+    b"json": b"application/json",
+    b"rss": b"application/rss+xml",
+    b"shtml": b"text/html",
+    b"svg": b"image/svg+xml",
+    b"txt": b"text/plain",
+    b"xhtml": b"application/xhtml+xml",
+    b"xml": b"text/xml",
+}
+"""What nginx says of names that end so, before ``default_type`` counts: those of texts."""
 
 _RETURNED: Final = "a snippet says return"
 FORBIDDEN: Final = status_reply(403, reason="allow and deny of a snippet do not let the client in")
@@ -312,6 +327,8 @@ def _reply(found: Return, level: Level, facts: SnippetFacts, course: Course) -> 
     if found.status in _BODILESS:
         return Reply(found.status)
     kind = level.content_type or DEFAULT_TYPE
+    if found.text.text is not None:
+        kind = _type_by_name(facts.path if course.path is None else course.path) or kind
     body = found.text.render(facts, None, course.values)
     if found.text.text is None and _is_active(kind):
         # What a visitor brought along must not be a page of this host.
@@ -319,6 +336,13 @@ def _reply(found: Return, level: Level, facts: SnippetFacts, course: Course) -> 
             found.status, ((b"Content-Type", PLAIN), (b"X-Content-Type-Options", b"nosniff")), body, _RETURNED
         )
     return Reply(found.status, ((b"Content-Type", kind),), body, _RETURNED)
+
+
+def _type_by_name(path: bytes) -> bytes:
+    """Return the content type that the end of the name in *path* stands for, empty where it stands for none."""
+    name = path.rpartition(b"/")[2]
+    before, dot, ending = name.rpartition(b".")
+    return _TYPES.get(ending.lower(), b"") if before and dot else b""
 
 
 def _is_active(kind: bytes) -> bool:

@@ -50,6 +50,28 @@ class ReturnTests(SynchronousTestCase):
             played = Stage(text).play(facts)
             self.assertEqual((played.status, played.location), (status, location), text)
 
+    def test_type_by_name(self) -> None:
+        """As in nginx the end of a file's name says the type of a text, before ``default_type``; but of one that a visitor brings a part of."""
+        for text in ("return 200 ok;", "default_type text/css; return 200 ok;"):
+            usual = b"text/css" if "css" in text else b"text/html"
+            for target, kind in {
+                "/robots.txt": b"text/plain",
+                "/a/B.TXT?x": b"text/plain",
+                "/a.b.json": b"application/json",
+                "/feed.xml": b"text/xml",
+                "/a.exe": usual,
+                "/.txt": usual,
+                "/a.txt/b": usual,
+                "/txt": usual,
+                "/": usual,
+            }.items():
+                found = reply(text, on(target))
+                self.assertEqual(found, Reply(200, ((b"Content-Type", kind),), b"ok"), target)
+        found = reply("rewrite ^ /a.txt; return 200 ok;", on("/a"))
+        self.assertEqual(found and found.fields, ((b"Content-Type", b"text/plain"),))
+        found = reply("return 200 $arg_x;", on("/a.css?x=1"))
+        self.assertEqual(found and found.fields[0], PLAIN)
+
     def test_what_visitors_bring_is_no_page(self) -> None:
         """A body with what a visitor brought along is plain text, unless its type is one that nothing runs in."""
         facts = on("/?x=<script>")
