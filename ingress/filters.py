@@ -138,6 +138,14 @@ class Facts(Protocol):
         """What the client speaks: ``HTTP/1.0``, ``HTTP/1.1`` or ``HTTP/2.0``."""
 
     @property
+    def now(self) -> float:
+        """What time it is, in seconds since the epoch."""
+
+    @property
+    def upgrade(self) -> bytes:
+        """The protocol that the client asks to go over to, where that is one that is relayed; else empty."""
+
+    @property
     def content_length(self) -> bytes:
         """What the field ``Content-Length`` of the request says, which is none of those that go on; empty where there is none."""
 

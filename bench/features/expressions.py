@@ -104,6 +104,8 @@ class Asked:
     client_port: int = 50123
     server_address: bytes = b"192.0.2.1"
     protocol: bytes = b"HTTP/1.1"
+    now: float = 0.0
+    upgrade: bytes = b""
     content_length: bytes = b""
     port: int = 80
     client_evidence: ClientEvidence | None = None

@@ -43,6 +43,8 @@ class FakeFacts:
     client_port: int = 0
     server_address: bytes = b""
     protocol: bytes = b"HTTP/1.1"
+    now: float = 0.0
+    upgrade: bytes = b""
     content_length: bytes = b""
     body_length: int | None = 0
     client_evidence: ClientEvidence | None = None

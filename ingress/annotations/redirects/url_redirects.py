@@ -48,7 +48,7 @@ _match_fixed = re.compile(
     re.DOTALL | re.IGNORECASE,
 ).fullmatch
 _VISITORS: Final = frozenset(
-    {"http_", "arg_", "cookie_", "args", "query_string", "uri", "document_uri", "request_uri"}
+    {"http_", "arg_", "cookie_", "args", "query_string", "uri", "document_uri", "request", "request_uri"}
 )
 _WITH_SLASH: Final = frozenset({"uri", "document_uri", "request_uri"})
 

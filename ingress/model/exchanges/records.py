@@ -47,6 +47,8 @@ class RecordedHead(Protocol):
     """What the peer said about the client, by lower-case name."""
     content_length: int
     """-1 where none was said."""
+    upgrade: bytes
+    """The protocol that was asked for, where it is one that is relayed; else empty."""
 
 
 class RecordedSecurity(Protocol):

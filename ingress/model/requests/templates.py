@@ -20,6 +20,8 @@ import re
 from base64 import b64decode
 from collections.abc import Callable, Mapping
 from functools import lru_cache
+from socket import gethostname
+from time import gmtime, strftime
 from typing import Final, NamedTuple, Protocol, TypeVar
 from urllib.parse import quote_from_bytes
 
@@ -79,6 +81,14 @@ class TemplateFacts(RequestedUri, SecuredRequest, Protocol):
         """The port of the listener that the request came to."""
 
     @property
+    def now(self) -> float:
+        """What time it is, in seconds since the epoch."""
+
+    @property
+    def upgrade(self) -> bytes:
+        """The protocol that the client asks to go over to, where that is one that is relayed; else empty."""
+
+    @property
     def content_length(self) -> bytes:
         """What the request says of the length of its body; empty where it says nothing."""
 
@@ -132,8 +142,8 @@ def _escaped(found: re.Match[bytes]) -> bytes:
 
 
 def _field(facts: TemplateFacts, name: bytes) -> bytes:
-    # It frames the request, and so is none of its fields.
-    return facts.content_length if name == b"content-length" else facts.field(name)
+    ends_here = _ENDING_HERE.get(name)
+    return facts.field(name) if ends_here is None else ends_here(facts)
 
 
 def _remote_user(facts: TemplateFacts) -> bytes:
@@ -166,10 +176,18 @@ def _escape(value: bytes) -> bytes:
     return quote_from_bytes(value, safe="!'()*").encode()
 
 
+_HOSTNAME: Final = gethostname().encode()
 _CONTROL_BYTES: Final = re.compile(rb"[\x00-\x1f\x7f]")
 _FIELD_CONTROLS: Final = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 _REMOTE_ADDRESS: Final[_Of] = lambda facts: facts.client  # noqa: E731 - rows of a table
 _PORT: Final[_Of] = lambda facts: b"%d" % facts.port  # noqa: E731
+
+_ENDING_HERE: Final[Mapping[bytes, _Of]] = {
+    b"connection": lambda facts: b"Upgrade" if facts.upgrade else b"",
+    b"content-length": lambda facts: facts.content_length,
+    b"upgrade": lambda facts: facts.upgrade,
+}
+"""Fields that frame a request or are for the next hop, and so are none of those that go on, as far as anybody asks for them."""
 
 REQUEST_VARIABLES: Final[Mapping[str, _Of]] = {
     "args": _args,
@@ -181,7 +199,9 @@ REQUEST_VARIABLES: Final[Mapping[str, _Of]] = {
     "escaped_request_uri": lambda facts: _escape(facts.target),
     "host": lambda facts: facts.host,
     "https": lambda facts: b"on" if facts.scheme == b"https" else b"",
+    "hostname": lambda facts: _HOSTNAME,
     "is_args": lambda facts: b"?" if _args(facts) else b"",
+    "msec": lambda facts: b"%.3f" % facts.now,
     "pass_access_scheme": lambda facts: facts.scheme,
     "pass_port": _PORT,
     "pass_server_port": _PORT,
@@ -191,6 +211,7 @@ REQUEST_VARIABLES: Final[Mapping[str, _Of]] = {
     "remote_port": lambda facts: b"%d" % facts.client_port if facts.client_port else b"",
     "remote_user": _remote_user,
     "req_id": lambda facts: facts.id,
+    "request": lambda facts: b"%b %b %b" % (facts.method, facts.target, facts.protocol),
     "request_id": lambda facts: facts.id,
     "request_method": lambda facts: facts.method,
     "request_uri": lambda facts: facts.target,
@@ -200,6 +221,8 @@ REQUEST_VARIABLES: Final[Mapping[str, _Of]] = {
     "server_protocol": lambda facts: facts.protocol,
     "ssl_client_verify": lambda facts: _verdict(facts.client_evidence),
     "the_real_ip": _REMOTE_ADDRESS,
+    "time_iso8601": lambda facts: strftime("%Y-%m-%dT%H:%M:%S+00:00", gmtime(facts.now)).encode(),
+    "time_local": lambda facts: strftime("%d/%b/%Y:%H:%M:%S +0000", gmtime(facts.now)).encode(),
     "uri": _uri,
 }
 """What each variable of a request is; all requests have them."""

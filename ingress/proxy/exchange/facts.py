@@ -1,5 +1,6 @@
 """What is known of a request, for those who decide about it: filters, and whoever chooses a backend."""
 
+from time import time
 from typing import TYPE_CHECKING, Final, Protocol
 
 from ingress.http.field_values import all_combined, combined_values, first_value, joined_value
@@ -150,6 +151,16 @@ class RequestFacts:
         if not self._head.minor:
             return b"HTTP/1.0"
         return b"HTTP/1.1" if self._wire is None else self._wire.protocol
+
+    @property
+    def now(self) -> float:
+        """What time it is, in seconds since the epoch."""
+        return time()
+
+    @property
+    def upgrade(self) -> bytes:
+        """The protocol that the client asks to go over to, where that is one that is relayed; else empty."""
+        return self._head.upgrade
 
     @property
     def content_length(self) -> bytes:

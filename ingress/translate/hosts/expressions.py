@@ -262,9 +262,9 @@ class _Reading:
                 else:
                     self._tell_twice(claim, root, "the prefix comes first")
             return
-        if not added and every is None and self._has_app_root(parsed, read):
-            if self._lost_root(read, realm) or self._lost_exact_root(read, realm):
-                yield _exact_root(read)
+        is_lost = self._lost_root(read, realm) or self._lost_exact_root(read, realm)
+        if is_lost and not added and every is None and self._has_app_root(parsed, read):
+            yield _exact_root(read)
         for place, claim in enumerate(read):
             regex = claim.regex
             if regex is None:

@@ -5,6 +5,7 @@ import re
 from base64 import b64encode
 from functools import partial
 from pathlib import Path
+from socket import gethostname
 
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -39,6 +40,8 @@ FACTS = FakeFacts(
     server_address=b"10.0.0.9",
     protocol=b"HTTP/2.0",
     content_length=b"3",
+    upgrade=b"websocket",
+    now=1767225600.5,
     client_evidence=ClientEvidence(certificate=b"der"),
     fields={
         b"host": b"Shop.test:8443",
@@ -59,7 +62,9 @@ VALUES = {
     "escaped_request_uri": b"%2Fa%2F..%2Fb%3Fuser%3D7%26Page%3D2%26user%3D8",
     "host": b"shop.test",
     "https": b"on",
+    "hostname": gethostname().encode(),
     "is_args": b"?",
+    "msec": b"1767225600.500",
     "pass_access_scheme": b"https",
     "pass_port": b"8443",
     "pass_server_port": b"8443",
@@ -70,6 +75,7 @@ VALUES = {
     "remote_user": b"ann",
     "ssl_client_verify": b"SUCCESS",
     "req_id": b"r1",
+    "request": b"GET /a/../b?user=7&Page=2&user=8 HTTP/2.0",
     "request_id": b"r1",
     "request_method": b"GET",
     "request_uri": b"/a/../b?user=7&Page=2&user=8",
@@ -78,6 +84,8 @@ VALUES = {
     "server_port": b"8443",
     "server_protocol": b"HTTP/2.0",
     "the_real_ip": b"192.0.2.9",
+    "time_iso8601": b"2026-01-01T00:00:00+00:00",
+    "time_local": b"01/Jan/2026:00:00:00 +0000",
     "uri": b"/b",
 }
 NAMED = {
@@ -86,6 +94,8 @@ NAMED = {
     "http_host": b"Shop.test:8443",
     "http_none": b"",
     "http_content_length": b"3",
+    "http_upgrade": b"websocket",
+    "http_connection": b"Upgrade",
     "arg_user": b"7",
     "arg_page": b"2",
     "arg_none": b"",

@@ -73,6 +73,18 @@ class WireTests(SynchronousTestCase):
         self.assertEqual([self.facts(minor=minor).protocol for minor in (0, 1)], [b"HTTP/1.0", b"HTTP/2.0"])
 
 
+class UpgradeTests(SynchronousTestCase):
+    """What a client asks to go over to."""
+
+    def test_upgrade(self) -> None:
+        """It is what the head was read as asking for."""
+        for said in (b"websocket", b""):
+            head = RequestHead()
+            head.method, head.target, head.path, head.forward, head.upgrade = b"GET", b"/", b"/", b"", said
+            origin = Origin(b"192.0.2.1", b"http", 80, b"")
+            self.assertEqual(RequestFacts(b"id", head, (b"shop.test", b"/"), origin, None).upgrade, said)
+
+
 class BodyTests(SynchronousTestCase):
     """What is known of a body before it comes."""
 

@@ -353,9 +353,7 @@ class WwwTests(SynchronousTestCase):
 
     def test_beside_an_alias(self) -> None:
         """A host that the Ingress names as an alias as well is redirected, as in ingress-nginx, which is told; its other aliases are served."""
-        one = ingress(
-            "a", "/", host="a.test", from_to_www_redirect="true", server_alias="www.a.test,b.test"
-        )
+        one = ingress("a", "/", host="a.test", from_to_www_redirect="true", server_alias="www.a.test,b.test")
         found = snapshot(one)
         by_host = routes(found)
         self.assertEqual([spec.name for spec in by_host["www.a.test", "/"]], ["host-redirect"])

@@ -49,7 +49,17 @@ _URL = re.compile(r"(?i)http://(?:[^/@?#]*@)?(?P<host>\[[^\]]*\]|[^/:?#$]*)").ma
 _NEAR: Final = (".svc", ".svc.cluster.local", ".cluster.local", ".local", ".internal", ".localhost", ".test")
 _PUBLIC: Final = frozenset({"app", "ch", "cloud", "com", "de", "dev", "eu", "fr", "io", "net", "org", "uk"})
 _TELLING_APART: Final = frozenset(
-    {"http_", "cookie_", "remote_user", "arg_", "args", "query_string", "request_uri", "escaped_request_uri"}
+    {
+        "http_",
+        "cookie_",
+        "remote_user",
+        "arg_",
+        "args",
+        "query_string",
+        "request",
+        "request_uri",
+        "escaped_request_uri",
+    }
 )
 """The variables by which visitors may be told apart; the names end where they are open."""
 _TLS: Final = (BackendProtocol.HTTPS, BackendProtocol.GRPCS)

@@ -79,6 +79,8 @@ def _value_of(name: str) -> _Value:
         return lambda record, now: query_value(record.target, called)
     if name.lower() == "http_content_length":
         return _content_length
+    if name.lower() == "http_upgrade":
+        return lambda record, now: b"" if record.head is None else record.head.upgrade
     field = request_field(called.lower().replace(b"_", b"-") if family == "http" else b"cookie")
     if family == "cookie":
         return lambda record, now: cookie_variable(field(record, now), called)

@@ -222,6 +222,17 @@ class VariableTests(SynchronousTestCase):
             one.head.content_length = said
             self.assertEqual(make(one, NOW), b" ".join([shown] * 3))
 
+    def test_upgrade(self) -> None:
+        """So is the protocol that a client asks to go over to, where it is relayed."""
+        wanted = read_line_form("$http_upgrade $http_Upgrade")
+        assert isinstance(wanted, LogFormat)
+        make = line_maker(wanted, escapes_json=False)
+        for said, shown in ((b"websocket", b"websocket websocket"), (b"", b"- -")):
+            one = whole()
+            assert isinstance(one.head, RequestHead)
+            one.head.upgrade = said
+            self.assertEqual(make(one, NOW), shown)
+
     def test_other_backend(self) -> None:
         """A backend that was asked in place of the route's own is the alternative one."""
         wanted = read_line_form("$proxy_upstream_name $proxy_alternative_upstream_name $proxy_host")
