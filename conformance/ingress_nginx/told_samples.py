@@ -222,6 +222,13 @@ def is_empty_rule(seen: Seen) -> bool:
     return has_empty_rule(seen) and (seen.reference.got.status, seen.ours.got.status) == (404, 503)
 
 
+def is_redirect_without_path(seen: Seen) -> bool:
+    """A rule without ``http`` redirects, of an Ingress that is not the oldest of the host."""
+    asked_for = seen.annotations("permanent-redirect") or seen.annotations("temporal-redirect")
+    leads = [urlsplit(location(outcome)).hostname in ELSEWHERE for outcome in (seen.reference, seen.ours)]
+    return has_empty_rule(seen) and bool(asked_for) and leads == [False, True]
+
+
 def is_below_wildcard(seen: Seen) -> bool:
     """Plain HTTP to a host whose wildcard alone is in spec.tls."""
     wildcards = [host[1:] for host in seen.tls_hosts() if host.startswith("*.")]
@@ -248,6 +255,7 @@ RULES: tuple[tuple[Callable[[Seen], bool], str], ...] = (
     (is_prefix_told, "docs/annotations.md#annotations-what-each-of-them-does"),
     (is_alias_of_several, "docs/further-hosts.md#server-alias"),
     (is_empty_rule, "docs/problems.md#problems"),
+    (is_redirect_without_path, "docs/redirects.md#to-elsewhere"),
     (is_below_wildcard, documents.REDIRECTING),
 )
 

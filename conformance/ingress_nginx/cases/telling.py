@@ -45,7 +45,9 @@ ROWS: tuple[tuple[str, tuple[Told, ...]], ...] = (
         " everywhere-ok everywhere-401 everywhere-403 everywhere-500 everywhere-method everywhere-fields everywhere-cookie"
         " everywhere-cookie-off everywhere-signin everywhere-signin-param everywhere-redirect everywhere-snippet everywhere-off-word"
         " everywhere-beside-own everywhere-beside-signin everywhere-beside-fields everywhere-cache everywhere-challenge"
-        " everywhere-but-location",
+        " everywhere-but-location canary-auth-url auth-set-in-snippet auth-set-cookie-in-snippet auth-beside-regex"
+        " auth-refused-beside-regex auth-one-path-open auth-and-app-root auth-and-pages auth-signin-and-pages auth-websocket"
+        " auth-options-beside-cors satisfy-any-auth-url satisfy-any-auth-signin",
         (Told("endpoint.auth.field.*", AUTH),),
     ),
     ("everywhere-method-wrong everywhere-invalid everywhere-no-scheme", CLOSED),
@@ -56,14 +58,18 @@ ROWS: tuple[tuple[str, tuple[Told, ...]], ...] = (
     ("forwarded-app-root", (Told("answer.field.location", TRUST),)),
     (
         "forwarded-errors default-with-errors errors-of-all-own ipv6-endpoint-errors pages-denied pages-password pages-large"
-        " pages-none-there pages-rewritten pages-vhost pages-session pages-snippet pages-fields pages-hidden",
+        " pages-none-there pages-rewritten pages-vhost pages-session pages-snippet pages-fields pages-hidden auth-and-pages"
+        " basic-and-pages pages-and-body pages-regex pages-cors pages-canary pages-denied-by-list"
+        " default-backend-none-there default-backend-of-two-paths session-cors-pages gzip-beside-pages pages-of-all-but-one",
         (Told("endpoint.errors.*", ERRORS),),
     ),
-    ("pages-session", (Told("answer.field.access-control-*", ERRORS),)),
+    ("pages-session pages-cors session-cors-pages", (Told("answer.field.access-control-*", ERRORS),)),
+    ("session-cors-pages", (Told("answer.field.set-cookie", ERRORS),)),
+    ("pages-regex", (Told("endpoints", ERRORS, "* */b"),)),
     ("pages-fields", (Told("answer.field.x-a", ERRORS),)),
     ("pages-of-two pages-of-own-service", (Told("endpoint.*.line", ERRORS),)),
     ("pages-of-own-service", (Told("answer.body", ERRORS),)),
-    ("canary-errors", (Told("*", ERRORS),)),
+    ("canary-errors pages-canary", (Told("*", ERRORS),)),
     ("underscores-both", (Told("endpoint.web.field.x_*", "docs/options.md: unless another spelling of theirs"),)),
     ("small-head", (Told("answer.status", OTHER_KEYS), Told("endpoints", OTHER_KEYS))),
     ("add-variables", (Told("answer.field.server", "docs/configured-fields.md: takes it away again"),)),
@@ -83,6 +89,7 @@ ROWS: tuple[tuple[str, tuple[Told, ...]], ...] = (
     ("location-and-own", (Told("answer.field.x-a", OPERATORS),)),
     ("server-all-headers", (Told("answer.field.x-server", OPERATORS),)),
     ("next-of-all read-timeout-of-all ipv6-endpoint-breaks pages-breaks pages-slow", (Told("endpoints", FAILING),)),
+    ("gzip-proxied", (Told("answer.field.*", COMPRESSED, "HEAD *"),)),
     ("gzip-etag", (Told("answer.field.*", COMPRESSED, "HEAD *"), Told("answer.field.vary", COMPRESSED, "GET *"))),
     ("gzip-q", (Told("answer.*", CODINGS, "* Accept-Encoding:?*"),)),
     ("gzip-no-transform", (Told("answer.*", COMPRESSED),)),
@@ -94,7 +101,7 @@ ROWS: tuple[tuple[str, tuple[Told, ...]], ...] = (
     ("tls-other-host", (Told("*", "docs/tls.md#which-hosts-redirect-and-which-insist", "* http://*"),)),
     (
         "cors-comma cors-wrong cors-wild-port cors-subdomains cors-subdomains-port cors-subdomains-several cors-two-stars"
-        " cors-star-inside cors-bare-wildcard cors-beside-root",
+        " cors-star-inside cors-bare-wildcard cors-beside-root canary-cors auth-options-beside-cors pages-cors",
         (Told("answer.field.vary", ORIGINS),),
     ),
     ("cors-beside-root", (Told("answer.field.access-control-*", "docs/cors.md#what-is-answered-here"),)),
@@ -105,7 +112,7 @@ ROWS: tuple[tuple[str, tuple[Told, ...]], ...] = (
         " wrong-server-alias-1 wrong-proxy-read-timeout-0 wrong-proxy-connect-timeout-0",
         LEFT_OUT,
     ),
-    ("target-argument pages-spaces pages-redirects mutual-error-path", LEFT_OUT),
+    ("target-argument pages-spaces pages-redirects mutual-error-path permanent-code-abc app-root-with-query temporal-uri", LEFT_OUT),
     ("pages-spaces pages-redirects", (Told("answer.*", EVERYBODY),)),
     ("mutual-match-wrong", (*LEFT_OUT[:1], Told("answer.certificate", EVERYBODY))),
     ("mutual-match-either mutual-match-any", (Told("answer.status", CLIENTS, "GET http://*"),)),
@@ -127,7 +134,28 @@ ROWS: tuple[tuple[str, tuple[Told, ...]], ...] = (
     ("wrong-x-forwarded-prefix-0", (Told("endpoint.web.field.x-forwarded-prefix", f"{ANNOTATIONS}: it is sent where no path is rewritten"),)),
     ("canary-two", (Told("endpoints", CANARIES),)),
     ("session-negative-age session-unknown session-beside-app-cookie session-breaks", (Told("answer.field.set-cookie", SESSIONS),)),
-    ("mirror-host-variable mirror-no-uri mirror-fixed mirror-slow", (Told("endpoint.shadow.*", MIRRORS),)),
+    ("permanent-code-300 permanent-code-304", (Told("answer.status", "docs/redirects.md#redirects"),)),
+    ("redirect-beside-rewrite list-rewritten", (Told("answer.status", EVERYBODY, "* */[xb]"),)),
+    ("auth-beside-regex", (Told("endpoints", EVERYBODY, "* */x"),)),
+    ("snippet-on-rest", (Told("answer.field.x-a", EVERYBODY, "* */b"),)),
+    ("https-vhost-and-name", (Told("endpoint.tls-web.server-name", UPSTREAM),)),
+    ("snippet-lists", (Told("*", SNIPPETS, "* from .2"),)),
+    ("group-of-rest", (Told("*", TARGETS, "* */a"), Told("answer.status", EVERYBODY, "* */ab"))),
+    ("named-group", LEFT_OUT),
+    ("percent-in-path", (Told("endpoints", EVERYBODY),)),
+    ("challenges", (Told("answer.status", "docs/options.md: which never are", "* */other"),)),
+    ("framing-fields", (Told("endpoint.web.field.x-a", "docs/variables.md#of-the-request", "* TE:trailers"),)),
+    ("return-200-empty", (Told("answer.field.content-type", SNIPPETS),)),
+    ("server-beside-regex", (Told("*", SNIPPETS, "* */in/a"),)),
+    ("headers-map-and-snippet", (Told("answer.field.x-a", SNIPPETS),)),
+    ("headers-map-not-allowed", (Told("*", f"{ANNOTATIONS}: a field that is not allowed, are told and cost no 503"),)),
+    ("uri-in-redirect", (Told("answer.field.location", SNIPPETS),)),
+    ("forwarded-away real-ip-by-hand", (Told("endpoint.web.field.*", SNIPPETS),)),
+    (
+        "mirror-host-variable mirror-no-uri mirror-fixed mirror-slow canary-mirror mirror-rewritten mirror-no-body",
+        (Told("endpoint.shadow.*", MIRRORS),),
+    ),
+    ("mirror-no-body", (Told("endpoints", MIRRORS, "POST *"),)),
 )  # fmt: skip
 
 
