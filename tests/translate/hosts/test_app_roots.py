@@ -16,15 +16,16 @@ def exact(name: str, **annotations: str) -> Ingress:
     """An Ingress that has ``/`` and nothing below."""
     one = ingress(name, "/", host="a.test", **annotations)
     (rule,) = one.rules
-    (path,) = rule.paths
+    (path,) = rule.paths or ()
     return evolve(one, rules=(evolve(rule, paths=(evolve(path, path_type="Exact"),)),))
 
 
 def also(one: Ingress, path: str) -> Ingress:
     """The same with another path."""
     (rule,) = one.rules
-    further = evolve(rule.paths[0], path=path, path_type="Prefix")
-    return evolve(one, rules=(evolve(rule, paths=(*rule.paths, further)),))
+    (first,) = rule.paths or ()
+    further = evolve(first, path=path, path_type="Prefix")
+    return evolve(one, rules=(evolve(rule, paths=(first, further)),))
 
 
 class AppRootTests(SynchronousTestCase):
