@@ -142,6 +142,10 @@ class Facts(Protocol):
         """What time it is, in seconds since the epoch."""
 
     @property
+    def hostname(self) -> bytes:
+        """The name of the machine or pod that the controller runs in."""
+
+    @property
     def upgrade(self) -> bytes:
         """The protocol that the client asks to go over to, where that is one that is relayed; else empty."""
 

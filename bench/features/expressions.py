@@ -105,6 +105,7 @@ class Asked:
     server_address: bytes = b"192.0.2.1"
     protocol: bytes = b"HTTP/1.1"
     now: float = 0.0
+    hostname: bytes = b""
     upgrade: bytes = b""
     content_length: bytes = b""
     port: int = 80

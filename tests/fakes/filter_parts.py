@@ -44,6 +44,7 @@ class FakeFacts:
     server_address: bytes = b""
     protocol: bytes = b"HTTP/1.1"
     now: float = 0.0
+    hostname: bytes = b""
     upgrade: bytes = b""
     content_length: bytes = b""
     body_length: int | None = 0

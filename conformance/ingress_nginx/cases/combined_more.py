@@ -1,6 +1,6 @@
 """More annotations together: redirects, error pages, guards, and what is passed on to endpoints and clients."""
 
-from conformance.ingress_nginx.case import Ask, Case, config_map, gets, ingress, secret
+from conformance.ingress_nginx.case import Ask, Case, Told, config_map, gets, ingress, secret
 from conformance.ingress_nginx.cases.answers import answer
 from conformance.ingress_nginx.cases.certificates import certificate
 from conformance.ingress_nginx.cases.guards import GOOD, USER
@@ -127,6 +127,12 @@ REDIRECTED = (
             certificate("own", "app-root-tls-forced.test"),
         ),
         (Ask("/"), Ask("/app"), Ask("/", secure=True), Ask("/app", secure=True)),
+    ),
+    Case(
+        "app-root-fields",
+        (ingress(app_root="/app", configuration_snippet='more_set_headers "X-A: b";'),),
+        gets("/", "/app"),
+        told=(Told("answer.field.x-a", "docs/redirects.md#to-the-application", "* http://HOST/"),),
     ),
     Case(
         "app-root-with-query",

@@ -19,9 +19,8 @@ Source of the names: https://nginx.org/en/docs/varindex.html, and what ingress-n
 import re
 from base64 import b64decode
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from functools import lru_cache
-from socket import gethostname
-from time import gmtime, strftime
 from typing import Final, NamedTuple, Protocol, TypeVar
 from urllib.parse import quote_from_bytes
 
@@ -83,6 +82,10 @@ class TemplateFacts(RequestedUri, SecuredRequest, Protocol):
     @property
     def now(self) -> float:
         """What time it is, in seconds since the epoch."""
+
+    @property
+    def hostname(self) -> bytes:
+        """The name of the machine or pod that the controller runs in."""
 
     @property
     def upgrade(self) -> bytes:
@@ -176,7 +179,6 @@ def _escape(value: bytes) -> bytes:
     return quote_from_bytes(value, safe="!'()*").encode()
 
 
-_HOSTNAME: Final = gethostname().encode()
 _CONTROL_BYTES: Final = re.compile(rb"[\x00-\x1f\x7f]")
 _FIELD_CONTROLS: Final = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 _REMOTE_ADDRESS: Final[_Of] = lambda facts: facts.client  # noqa: E731 - rows of a table
@@ -199,7 +201,7 @@ REQUEST_VARIABLES: Final[Mapping[str, _Of]] = {
     "escaped_request_uri": lambda facts: _escape(facts.target),
     "host": lambda facts: facts.host,
     "https": lambda facts: b"on" if facts.scheme == b"https" else b"",
-    "hostname": lambda facts: _HOSTNAME,
+    "hostname": lambda facts: facts.hostname,
     "is_args": lambda facts: b"?" if _args(facts) else b"",
     "msec": lambda facts: b"%.3f" % facts.now,
     "pass_access_scheme": lambda facts: facts.scheme,
@@ -221,8 +223,10 @@ REQUEST_VARIABLES: Final[Mapping[str, _Of]] = {
     "server_protocol": lambda facts: facts.protocol,
     "ssl_client_verify": lambda facts: _verdict(facts.client_evidence),
     "the_real_ip": _REMOTE_ADDRESS,
-    "time_iso8601": lambda facts: strftime("%Y-%m-%dT%H:%M:%S+00:00", gmtime(facts.now)).encode(),
-    "time_local": lambda facts: strftime("%d/%b/%Y:%H:%M:%S +0000", gmtime(facts.now)).encode(),
+    "time_iso8601": lambda facts: datetime.fromtimestamp(int(facts.now), UTC).isoformat().encode(),
+    "time_local": lambda facts: (
+        datetime.fromtimestamp(facts.now, UTC).strftime("%d/%b/%Y:%H:%M:%S +0000").encode()
+    ),
     "uri": _uri,
 }
 """What each variable of a request is; all requests have them."""

@@ -1,5 +1,6 @@
 """What is known of a request, for those who decide about it: filters, and whoever chooses a backend."""
 
+from socket import gethostname
 from time import time
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -156,6 +157,11 @@ class RequestFacts:
     def now(self) -> float:
         """What time it is, in seconds since the epoch."""
         return time()
+
+    @property
+    def hostname(self) -> bytes:
+        """The name of the machine or pod that the controller runs in."""
+        return gethostname().encode()
 
     @property
     def upgrade(self) -> bytes:

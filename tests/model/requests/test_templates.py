@@ -5,7 +5,6 @@ import re
 from base64 import b64encode
 from functools import partial
 from pathlib import Path
-from socket import gethostname
 
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -40,6 +39,7 @@ FACTS = FakeFacts(
     server_address=b"10.0.0.9",
     protocol=b"HTTP/2.0",
     content_length=b"3",
+    hostname=b"pod-1",
     upgrade=b"websocket",
     now=1767225600.5,
     client_evidence=ClientEvidence(certificate=b"der"),
@@ -62,7 +62,7 @@ VALUES = {
     "escaped_request_uri": b"%2Fa%2F..%2Fb%3Fuser%3D7%26Page%3D2%26user%3D8",
     "host": b"shop.test",
     "https": b"on",
-    "hostname": gethostname().encode(),
+    "hostname": b"pod-1",
     "is_args": b"?",
     "msec": b"1767225600.500",
     "pass_access_scheme": b"https",
