@@ -1,8 +1,9 @@
 """Annotations together, as Ingresses of real applications have them: canaries, and who is let in."""
 
-from conformance.ingress_nginx.case import Ask, Case, gets, ingress, secret
+from conformance.ingress_nginx.case import Ask, Case, Told, gets, ingress, secret
 from conformance.ingress_nginx.cases.answers import answer
 from conformance.ingress_nginx.cases.certificates import certificate
+from conformance.ingress_nginx.cases.documents import AUTH as AUTH_DIFFERS
 from conformance.ingress_nginx.cases.guards import AUTH, BAD, GOOD, USER, VERIFY
 from conformance.ingress_nginx.cases.traffic import ALWAYS
 
@@ -213,6 +214,19 @@ AUTHENTICATED = (
         ),
         gets("/app/a?b=c", "/app"),
         answers={"auth": VERIFY},
+    ),
+    Case(
+        "auth-signin-fields",
+        (
+            ingress(
+                auth_url=f"{AUTH}/unauthorized",
+                auth_signin="https://login.test/start",
+                configuration_snippet='more_set_headers "X-A: b";',
+            ),
+        ),
+        gets("/a"),
+        answers={"auth": VERIFY},
+        told=(Told("answer.field.x-a", AUTH_DIFFERS),),
     ),
     Case(
         "auth-one-path-open",

@@ -1,6 +1,6 @@
 """Snippets as they are handed on from one answer on the web to the next, and beside annotations."""
 
-from conformance.ingress_nginx.case import Ask, Case, gets, ingress, secret
+from conformance.ingress_nginx.case import Ask, Case, Told, gets, ingress, secret
 from conformance.ingress_nginx.cases.answers import answer
 from conformance.ingress_nginx.cases.guards import GOOD, USER
 from conformance.ingress_nginx.cases.snippets import GONE, OWN, server, snippet
@@ -131,6 +131,20 @@ OF_PATHS = (
             gets("/u/ann/b?a=xx", "/u/ann/b?a=y", "/u/ann/b"),
         )
         for number, more in enumerate(({}, {"rewrite_target": "/$2"}))
+    ),
+    Case(
+        "uri-of-rewritten",
+        (
+            ingress(
+                {"/app(/|$)(.*)": "web"},
+                kind=ANY,
+                use_regex="true",
+                rewrite_target="/$2",
+                configuration_snippet='proxy_set_header X-A "$uri $request_uri";',
+            ),
+        ),
+        gets("/app/a?b"),
+        told=(Told("endpoint.web.field.x-a", "docs/variables.md#of-the-request"),),
     ),
     Case(
         "snippet-captures-in-return",

@@ -45,7 +45,7 @@ ROWS: tuple[tuple[str, tuple[Told, ...]], ...] = (
         " everywhere-ok everywhere-401 everywhere-403 everywhere-500 everywhere-method everywhere-fields everywhere-cookie"
         " everywhere-cookie-off everywhere-signin everywhere-signin-param everywhere-redirect everywhere-snippet everywhere-off-word"
         " everywhere-beside-own everywhere-beside-signin everywhere-beside-fields everywhere-cache everywhere-challenge"
-        " everywhere-but-location canary-auth-url auth-set-in-snippet auth-set-cookie-in-snippet auth-beside-regex"
+        " everywhere-but-location canary-auth-url auth-signin-fields auth-set-in-snippet auth-set-cookie-in-snippet auth-beside-regex"
         " auth-refused-beside-regex auth-one-path-open auth-and-app-root auth-and-pages auth-signin-and-pages auth-websocket"
         " auth-options-beside-cors satisfy-any-auth-url satisfy-any-auth-signin",
         (Told("endpoint.auth.field.*", AUTH),),
