@@ -55,7 +55,7 @@ ROWS: tuple[tuple[str, tuple[Told, ...]], ...] = (
     ("proxy-protocol", (Told("endpoint.web.field.x-forwarded-port", UNKNOWN, "*UNKNOWN"), Told("answer.ended", TRUST, "GET http://HOST/a"))),
     ("hsts-forwarded", (Told("endpoint.web.field.x-forwarded-port", TRUST),)),
     ("forwarded-protocols proxy-protocol-and-fields", (Told("endpoint.web.field.*", TRUST),)),
-    ("forwarded-app-root", (Told("answer.field.location", TRUST),)),
+    ("forwarded-app-root behind-app-root", (Told("answer.field.location", TRUST),)),
     (
         "forwarded-errors default-with-errors errors-of-all-own ipv6-endpoint-errors pages-denied pages-password pages-large"
         " pages-none-there pages-rewritten pages-vhost pages-session pages-snippet pages-fields pages-hidden auth-and-pages"

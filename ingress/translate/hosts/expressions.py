@@ -75,8 +75,10 @@ def host_expressions(
         reading.note_older(parsed, found)
         if found != read:
             claims[parsed.owner] = found
-    for owner, kept in reading.without_lost_roots():
+    for number, (owner, kept) in enumerate(reading.without_lost_roots(), 1):
         claims[owner] = kept
+        if not number % CLAIMS_AT_ONCE:
+            yield
     return HostExpressions(claims, tuple(reading.problems))
 
 
@@ -111,7 +113,8 @@ class _Reading:
         self._every: Claim | None = None
         # The Exact paths / in rules that are compared as they are written, oldest first, each with all claims of its Ingress.
         self._exact_roots: list[tuple[Claim, tuple[Claim, ...]]] = []
-        # By realm: the first claim to / of an app-root, and how many of those are older.
+        self._exact_root_realms: set[str] = set()
+        # By realm: the first claim to / of an app-root, and how many of those it comes before, though they are older.
         self._app_roots: dict[str, tuple[Claim, int]] = {}
 
     def begin(self, all_parsed: Sequence[ParsedObject]) -> Iterator[None]:
@@ -192,35 +195,33 @@ class _Reading:
         """Whether *written* has no ``/`` of type Exact, and older Ingresses of *realm*, and of no other, have it."""
         if any(claim.path == ROOT and claim.match is Match.EXACT for claim in written):
             return False
-        return bool(self._exact_roots) and self._has_exact_roots(realm, len(self._exact_roots))
-
-    def _has_exact_roots(self, realm: str, number: int) -> bool:
-        """Whether the first *number* Exact paths ``/`` are all of *realm*."""
-        return all(self._realm(root.owner) == realm for root, _ in self._exact_roots[:number])
+        return self._exact_root_realms == {realm}
 
     def without_lost_roots(self) -> Iterator[tuple[Owner, tuple[Claim, ...]]]:
         """Yield whose claims lack an Exact ``/``, with those that are left.
 
         ingress-nginx looks at ``app-root`` before any path, also where an older Ingress has ``/`` itself.
         """
-        for realm, (winner, number) in self._app_roots.items():
-            if not self._has_exact_roots(realm, number):
-                continue
+        for winner, number in self._app_roots.values():
             for root, claims in self._exact_roots[:number]:
                 if root.owner == winner.owner:
                     continue
                 message = f"requests for {quoted(ROOT)} of {self._shown} go to {winner.owner}, whose {APP_ROOT} comes before the paths of its namespace"
                 self._report(root.owner, f"{root.field}.path", Reason.PATH_CONFLICT, message)
-                yield root.owner, tuple(claim for claim in claims if claim != root)
+                yield root.owner, tuple(claim for claim in claims if not _is_exact_root(claim))
 
     def note_older(self, parsed: ParsedObject, claims: tuple[Claim, ...]) -> None:
         """Note the paths of an Ingress for those that are younger."""
         for claim in claims:
-            if claim.path == ROOT and claim.match is Match.EXACT:
+            if _is_exact_root(claim):
+                realm = self._realm(claim.owner)
                 if claim.is_added or self._has_app_root(parsed, claims):
-                    self._app_roots.setdefault(self._realm(claim.owner), (claim, len(self._exact_roots)))
+                    # Where another realm has the path, too, age decides.
+                    number = len(self._exact_roots) if self._exact_root_realms == {realm} else 0
+                    self._app_roots.setdefault(realm, (claim, number))
                 if not claim.is_added:
                     self._exact_roots.append((claim, claims))
+                    self._exact_root_realms.add(realm)
             if self._every is None and _takes_all(claim):
                 self._every = claim
             if claim.match is Match.PREFIX:
@@ -262,8 +263,12 @@ class _Reading:
                 else:
                     self._tell_twice(claim, root, "the prefix comes first")
             return
-        is_lost = self._lost_root(read, realm) or self._lost_exact_root(read, realm)
-        if is_lost and not added and every is None and self._has_app_root(parsed, read):
+        if (
+            not added
+            and every is None
+            and self._has_app_root(parsed, read)
+            and (self._lost_root(read, realm) or self._lost_exact_root(read, realm))
+        ):
             yield _exact_root(read)
         for place, claim in enumerate(read):
             regex = claim.regex
@@ -437,6 +442,11 @@ def _takes_all(claim: Claim) -> bool:
     if claim.match is Match.PREFIX:
         return claim.path == ROOT
     return claim.beginnings is not None and claim.beginnings.takes_all
+
+
+def _is_exact_root(claim: Claim) -> bool:
+    """Whether ``/`` alone is meant."""
+    return claim.match is Match.EXACT and claim.path == ROOT
 
 
 def _exact_root(written: Sequence[Claim]) -> Claim:

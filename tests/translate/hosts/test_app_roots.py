@@ -113,6 +113,10 @@ class AppRootTests(SynchronousTestCase):
             ]
             self.assertIn("go to Ingress demo/bb, whose app-root", told.message)
             self.assertEqual(told.field, "spec.rules[0].http.paths[0].path")
+        twice = evolve(older, rules=older.rules * 2)
+        self.assertEqual(
+            self.taken(twice, ingress("bb", "/b", host="a.test", app_root="/app")), ("bb", Match.EXACT)
+        )
         # Whose paths are all older ones' has no say.
         self.assertEqual(self.taken(older, exact("bb", app_root="/app")), ("a", Match.EXACT))
         both = also(older, "/x")
