@@ -17,7 +17,6 @@ ANSWERS = {
     "web": {
         "/404": answer(404),
         "/large": Answer(body="a" * 3000, fields=(("Content-Type", "text/html"),)),
-        "/login": answer(302, Location="http://in.test/x"),
     },
 }
 SECURE_THERE = (("X-Forwarded-Proto", "https"), ("X-Forwarded-For", "7.7.7.7"), ("X-Forwarded-Port", "443"))
@@ -27,7 +26,7 @@ PLAIN_THERE = (("X-Forwarded-Proto", "http"), ("X-Forwarded-For", "7.7.7.7"))
 def balanced(name: str, *asks: Ask, **annotations: str) -> Case:
     """Behind a load balancer that ends TLS."""
     objects = (ingress(tls="own", **annotations), certificate("own", f"{name}.test"))
-    return Case(name, objects, asks or BOTH, config=BEHIND)
+    return Case(name, objects, asks or BOTH, config=BEHIND, sessions=("INGRESSCOOKIE",))
 
 
 BOTH = (
@@ -70,11 +69,6 @@ KEYS = (
         "streamed-chunked-of-all",
         Ask("/a", "POST", fields=(("Transfer-Encoding", "chunked"),), body=b"3\r\nabc\r\n0\r\n\r\n"),
         keys={"proxy-request-buffering": "off"},
-    ),
-    config(
-        "redirects-of-endpoints",
-        *gets("/login"),
-        keys={"proxy-redirect-from": "http://in.test/", "proxy-redirect-to": "/"},
     ),
     config(
         "timeouts-of-all",

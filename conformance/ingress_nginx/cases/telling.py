@@ -53,14 +53,14 @@ ROWS: tuple[tuple[str, tuple[Told, ...]], ...] = (
     ("everywhere-method-wrong everywhere-invalid everywhere-no-scheme", CLOSED),
     ("forwarded-field-full real-ip-field", (Told("endpoint.web.field.x-original-forwarded-for", TRUST),)),
     ("proxy-protocol", (Told("endpoint.web.field.x-forwarded-port", UNKNOWN, "*UNKNOWN"), Told("answer.ended", TRUST, "GET http://HOST/a"))),
-    ("hsts-forwarded", (Told("endpoint.web.field.x-forwarded-port", TRUST),)),
+    ("hsts-forwarded forwarded-host", (Told("endpoint.web.field.x-forwarded-port", TRUST),)),
     ("forwarded-protocols proxy-protocol-and-fields", (Told("endpoint.web.field.*", TRUST),)),
-    ("forwarded-app-root behind-app-root", (Told("answer.field.location", TRUST),)),
+    ("forwarded-app-root behind-app-root behind-snippet-redirect", (Told("answer.field.location", TRUST),)),
     (
         "forwarded-errors default-with-errors errors-of-all-own ipv6-endpoint-errors pages-denied pages-password pages-large"
         " pages-none-there pages-rewritten pages-vhost pages-session pages-snippet pages-fields pages-hidden auth-and-pages"
         " basic-and-pages pages-and-body pages-regex pages-cors pages-canary pages-denied-by-list"
-        " default-backend-none-there default-backend-of-two-paths session-cors-pages gzip-beside-pages pages-of-all-but-one",
+        " default-backend-none-there default-backend-of-two-paths session-cors-pages gzip-beside-pages",
         (Told("endpoint.errors.*", ERRORS),),
     ),
     ("pages-session pages-cors session-cors-pages", (Told("answer.field.access-control-*", ERRORS),)),
@@ -76,7 +76,7 @@ ROWS: tuple[tuple[str, tuple[Told, ...]], ...] = (
     ("boolean-2-ssl-redirect boolean-4-ssl-redirect", (Told("answer.status", VALUES), Told("endpoints", VALUES))),
     ("boolean-2-hsts", (Told("answer.field.strict-transport-security", VALUES),)),
     ("number-timeout", (Told("answer.status", VALUES),)),
-    ("set-odd-fields", (Told("endpoint.web.field.x-*", FIELDS),)),
+    ("set-odd-fields fields-of-all-and-own", (Told("endpoint.web.field.x-*", FIELDS),)),
     ("add-on-answers", (Told("answer.status", ERRORS, "* */418"),)),
     ("default-backend-of-error", (Told("endpoint.rest.*", ERRORS),)),
     ("errors-odd errors-not-here", (Told("answer.status", ERRORS),)),
@@ -145,6 +145,8 @@ ROWS: tuple[tuple[str, tuple[Told, ...]], ...] = (
     ("percent-in-path", (Told("endpoints", EVERYBODY),)),
     ("challenges", (Told("answer.status", "docs/options.md: which never are", "* */other"),)),
     ("framing-fields", (Told("endpoint.web.field.x-a", "docs/variables.md#of-the-request", "* TE:trailers"),)),
+    ("behind-snippet", (Told("answer.field.x-seen", "docs/variables.md#of-the-request"),)),
+    ("behind-session", (Told("answer.field.set-cookie", f"{ANNOTATIONS}: one that is told over HTTPS is so in any case"),)),
     ("return-200-empty", (Told("answer.field.content-type", SNIPPETS),)),
     ("server-beside-regex", (Told("*", SNIPPETS, "* */in/a"),)),
     ("headers-map-and-snippet", (Told("answer.field.x-a", SNIPPETS),)),
