@@ -180,7 +180,7 @@ KEYS = (
         "lists-of-all-and-satisfy",
         Ask("/a"),
         Ask("/a", client=2),
-        keys={"whitelist-source-range": "10.20.1.2/32"},
+        keys={"whitelist-source-range": "10.20.1.1/32"},
         satisfy="any",
     ),
     config(
