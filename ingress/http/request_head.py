@@ -147,27 +147,52 @@ class RequestHead:
         one that comes again has them already.  *cgi* is what an endpoint of FastCGI is told besides.
     """
 
+    # CPython 3.11 finds what stands in a slot six times as fast as what an instance has from its class.
+    __slots__ = (
+        "accepts_trailers",
+        "authority",
+        "block",
+        "cgi",
+        "chunked",
+        "connect_protocol",
+        "content_length",
+        "destination",
+        "expect_continue",
+        "forward",
+        "forwarded",
+        "has_body",
+        "keep_alive",
+        "method",
+        "minor",
+        "path",
+        "request_id",
+        "target",
+        "underscored",
+        "upgrade",
+    )
+
     method: bytes
     target: bytes
     path: bytes
     forward: bytes
-    # What most heads leave as it is stands here, and costs each of them nothing.
-    minor = 1
-    authority = b""
-    content_length = -1
-    chunked = False
-    has_body = False
-    keep_alive = True
-    expect_continue = False
-    upgrade = b""
-    forwarded: Mapping[bytes, bytes] = _NONE_FORWARDED
-    request_id = b""
-    accepts_trailers = False
-    connect_protocol = b""
-    underscored = b""
-    destination: tuple[bytes, bytes] | None = None
-    block: bytes | None = None
-    cgi: CgiRequest | None = None
+
+    def __init__(self) -> None:
+        self.minor = 1
+        self.authority = b""
+        self.content_length = -1
+        self.chunked = False
+        self.has_body = False
+        self.keep_alive = True
+        self.expect_continue = False
+        self.upgrade = b""
+        self.forwarded: Mapping[bytes, bytes] = _NONE_FORWARDED
+        self.request_id = b""
+        self.accepts_trailers = False
+        self.connect_protocol = b""
+        self.underscored = b""
+        self.destination: tuple[bytes, bytes] | None = None
+        self.block: bytes | None = None
+        self.cgi: CgiRequest | None = None
 
     def with_line(self, line: bytes) -> "RequestHead":
         """Return the same head with one more field that goes on; *line* has its CRLF."""

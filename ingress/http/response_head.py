@@ -79,21 +79,34 @@ class ResponseHead:
     (``edited_heads``).
     """
 
-    # What most heads leave as it is stands here, and costs each of them nothing.
-    chunked = False
-    has_date = False
-    has_server = False
-    is_complete = False
-    keep_alive = True
-    upgrade = b""
-    block: bytes | None = None
-    changed: "tuple[tuple[object, ...], ResponseHead] | None" = None
+    __slots__ = (
+        "block",
+        "changed",
+        "chunked",
+        "content_length",
+        "has_body",
+        "has_date",
+        "has_server",
+        "is_complete",
+        "keep_alive",
+        "start",
+        "status",
+        "upgrade",
+    )
 
     def __init__(self, status: int, start: bytes, content_length: int = -1) -> None:
         self.status = status
         self.start = start
         self.content_length = content_length
         self.has_body = status >= 200 and status not in (204, 304)
+        self.chunked = False
+        self.has_date = False
+        self.has_server = False
+        self.is_complete = False
+        self.keep_alive = True
+        self.upgrade = b""
+        self.block: bytes | None = None
+        self.changed: tuple[tuple[object, ...], ResponseHead] | None = None
 
     def __repr__(self) -> str:
         return f"<ResponseHead {self.status}>"

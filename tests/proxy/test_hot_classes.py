@@ -9,6 +9,8 @@ from typing import Protocol
 from twisted.trial.unittest import SynchronousTestCase
 from zope.interface import implementedBy
 
+from ingress.http.request_head import RequestHead
+from ingress.http.response_head import ResponseHead
 from ingress.proxy.downstream.answer_writer import AnswerWriter
 from ingress.proxy.downstream.body_intake import BodyIntake
 from ingress.proxy.downstream.channel import DownstreamChannel
@@ -19,6 +21,7 @@ from ingress.proxy.downstream.request_reader import RequestReader
 from ingress.proxy.downstream.sending import Sending
 from ingress.proxy.exchange.attempts import Attempts
 from ingress.proxy.exchange.exchange import Exchange
+from ingress.proxy.exchange.request_passage import RequestPassage
 from ingress.proxy.listening.stream_tunnel import TunnelEnd
 from ingress.proxy.transport.epoll.splice import Splice
 from ingress.proxy.transport.epoll.stream import StreamTransport
@@ -28,6 +31,16 @@ from ingress.proxy.upstream.h2_session import UpstreamSession
 from ingress.proxy.upstream.h2_stream import UpstreamStream
 from ingress.proxy.upstream.pool import UpstreamPool
 
+MADE_FOR_EACH: tuple[type, ...] = (
+    Attempts,
+    DownstreamStream,
+    Exchange,
+    RequestHead,
+    RequestPassage,
+    ResponseHead,
+    UpstreamStream,
+)
+"""What is made for a request, and asked for its attributes again and again."""
 REPOSITORY = Path(__file__).parents[2]
 HOT: tuple[type, ...] = (
     AnswerWriter,
@@ -109,3 +122,8 @@ class HotClassTests(SynchronousTestCase):
                 assigned |= late
             self.assertEqual(assigned - declared, set(), kind)
             self.assertGreater(len(declared), 1, kind)
+
+    def test_slots(self) -> None:
+        """What is made for each request has its attributes in slots: CPython 3.11 takes six times as long for a default of the class."""
+        for kind in MADE_FOR_EACH:
+            self.assertEqual(kind.__dictoffset__, 0, kind)

@@ -168,6 +168,11 @@ class Reuse(Enum):
     OWN = "one on which nobody else has a request yet"
 
 
+# Bound once: looking a member up in its class costs more than comparing it.
+ANY: Final = Reuse.ANY
+OWN: Final = Reuse.OWN
+
+
 class Step(Enum):
     """What an exchange does after a fault."""
 

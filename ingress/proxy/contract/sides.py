@@ -152,6 +152,11 @@ class Upstream(Protocol):
 class BodySink(Protocol):
     """Who takes the body of a request, as the side sees it that brings the request."""
 
+    __slots__ = ()
+
+    received: int
+    """Bytes that came of it."""
+
     def take(self, piece: bytes) -> None:
         """Take a piece of it."""
 
@@ -209,6 +214,8 @@ class RequestSink(Protocol):
 
 class AnswerSink(Protocol):
     """The exchange, as the side sees it that takes the request and brings the answer; as the pool does, too."""
+
+    __slots__ = ()
 
     head: RequestHead
     """What the endpoint is asked, which filters may have changed."""

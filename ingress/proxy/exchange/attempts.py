@@ -11,7 +11,7 @@ from typing import Final
 from ingress.model.exchanges.records import AttemptRecord
 from ingress.model.upstream.backends import Endpoint
 from ingress.model.upstream.retries import RetryRule
-from ingress.proxy.contract.faults import Fault, Reuse, Row, Step, fault_of_connecting, next_step
+from ingress.proxy.contract.faults import ANY, Fault, Reuse, Row, Step, fault_of_connecting, next_step
 from ingress.proxy.upstream.rotation import Rotation
 from ingress.routing.balancing.health import Liveness
 
@@ -27,33 +27,25 @@ NONE_MADE: Final[tuple[AttemptRecord, ...]] = ()
 class Attempts:
     """Where one exchange went, and where it goes next.  All times are seconds since it began."""
 
-    # What nearly all leave as it is stands here, and costs each of them nothing.
-    tries = 1
-    """Endpoints that were tried; a new connection for a stale one does not count."""
-    tried: frozenset[Endpoint] = _NONE_TRIED
-    """Those that failed."""
-    over: tuple[AttemptRecord, ...] = NONE_MADE
-    """The attempts before the last one."""
-    pause = 0.0
-    """How long to wait before the attempt that was chosen last."""
-    pauses = 0
-    """How often that was asked for."""
-    reuse = Reuse.ANY
-    """Which connection will do for the attempt that was chosen last."""
-    is_under_way = True
-    """Whether the last one is not among these yet."""
-    began = 0.0
-    """When its endpoint was chosen."""
-    outcome = ""
-    """What became of it, where that is not what the client was told: a status in digits, or a fault in words."""
-    answered: float | None = None
-    """When that was known, where it was before the end of the exchange."""
-    connected = -1.0
-    """When it had a connection; -1.0 as long as it has none."""
-    is_reused = False
-    """Whether that had been used before."""
-    told: float | None = None
-    """When the balancer was told that it began; None where it does not want to know."""
+    __slots__ = (
+        "answered",
+        "began",
+        "connected",
+        "endpoint",
+        "is_reused",
+        "is_under_way",
+        "key",
+        "outcome",
+        "over",
+        "pause",
+        "pauses",
+        "retries",
+        "reuse",
+        "rotation",
+        "told",
+        "tried",
+        "tries",
+    )
 
     def __init__(self, rotation: Rotation, retries: RetryRule, key: bytes) -> None:
         """Choose an endpoint of *rotation*, by *key* where that is how it chooses."""
@@ -62,6 +54,32 @@ class Attempts:
         self.key = key
         self.endpoint: Endpoint | None = rotation.pick((), key)
         """The one that is asked, or was asked last; None where the backend has none."""
+        self.tries = 1
+        """Endpoints that were tried; a new connection for a stale one does not count."""
+        self.tried = _NONE_TRIED
+        """Those that failed."""
+        self.over = NONE_MADE
+        """The attempts before the last one."""
+        self.pause = 0.0
+        """How long to wait before the attempt that was chosen last."""
+        self.pauses = 0
+        """How often that was asked for."""
+        self.reuse = ANY
+        """Which connection will do for the attempt that was chosen last."""
+        self.is_under_way = True
+        """Whether the last one is not among these yet."""
+        self.began = 0.0
+        """When its endpoint was chosen."""
+        self.outcome = ""
+        """What became of it, where that is not what the client was told: a status in digits, or a fault in words."""
+        self.answered: float | None = None
+        """When that was known, where it was before the end of the exchange."""
+        self.connected = -1.0
+        """When it had a connection; -1.0 as long as it has none."""
+        self.is_reused = False
+        """Whether that had been used before."""
+        self.told: float | None = None
+        """When the balancer was told that it began; None where it does not want to know."""
 
     def choose_roomy(self, has_room: Callable[[Endpoint], bool]) -> Endpoint | None:
         """Choose an endpoint that may have another connection, as if the others were not there; None: none may."""

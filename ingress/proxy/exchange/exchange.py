@@ -61,29 +61,13 @@ _NO_ENDPOINT: Final = TABLE[_WAITING, Fault.NO_ENDPOINT].status
 class Exchange(AnswerSink):
     """One request on its way; the request that ``IngressProxyResource.render`` gets."""
 
-    # What most exchanges never change stands here, and costs each of them nothing.
-    state = _WAITING
-    status = 0
-    sent = 0  # Bytes of the body of the answer, or of a tunnel, that went downstream so far.
-    timeouts: Timeouts | None = None  # Those of a route that asks for some.
-    rest_seconds: float | None = None  # For how long the body may rest where the route says so.
-    passage: RequestPassage | None = None  # Of the request body, as long as there is one.
-    chain: Chain | None = None  # Its filters; None where there are none.
-    cause: Cause | None = None  # Whose failure it is, where that is known before the end.
-    request_id = b""
-    trace: TraceContext | None = None  # The trace that it is part of, once anybody needs to know.
-    is_counted = False  # Whether it is among those of which not too many may wait with one id.
-    is_answer_filtered = False  # Whether pieces of the answer pass filters, or wait until its head has.
-    _route: Route | None = None
-    _attempts: Attempts | None = None  # As long as no endpoint was looked for.
-    _filtering: Filtering | None = None  # As long as its filters were not asked, or had nothing to say.
-    _facts: RequestFacts | None = None
-    _came: RequestHead | None = None  # The head that came, where endpoints get another one.
-    _filter = ""  # The name of the one that answered, or failed.
-    _reason = ""  # Why the answer is an error of our own, or is not whole.
-    _has_crashed = False
-    _is_half_over = False  # Whether one side of a tunnel has ended.
-    _timing: Timing | None = None  # Of a route that says something about time.
+    # CPython 3.11 finds what stands in a slot six times as fast as what an instance has from its class.
+    __slots__ = (
+        "_attempts", "_came", "_context", "_facts", "_filter", "_filtering", "_has_crashed",
+        "_is_half_over", "_reason", "_route", "_timing", "cause", "chain", "downstream", "head", "host", "is_answer_filtered", "is_counted",
+        "origin", "passage", "path", "request_id", "rest_seconds", "sent", "started", "state", "status", "timeouts",
+        "trace", "upstream",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -95,12 +79,28 @@ class Exchange(AnswerSink):
     ) -> None:
         """*destination* is host and path in their normal forms."""
         self._context, self.downstream = context, downstream
-        self.head = head
+        self.head, self.origin = head, origin
         self.host, self.path = destination
-        self.origin = origin
+        self.state, self.status, self.request_id = _WAITING, 0, b""
+        self.sent = 0  # Bytes of the body of the answer, or of a tunnel, that went downstream so far.
         self.upstream: Upstream | None = None  # The side that answers; None before and after it does.
-        if head.has_body:
-            self.passage = RequestPassage(self, downstream, head)
+        self.timeouts: Timeouts | None = None  # Those of a route that asks for some.
+        self.rest_seconds: float | None = None  # For how long the body may rest where the route says so.
+        self.chain: Chain | None = None  # Its filters; None where there are none.
+        self.cause: Cause | None = None  # Whose failure it is, where that is known before the end.
+        self.trace: TraceContext | None = None  # The trace that it is part of, once anybody needs to know.
+        self.is_counted = False  # Whether it is among those of which not too many may wait with one id.
+        self.is_answer_filtered = False  # Whether pieces of the answer pass filters, or wait for its head.
+        self._route: Route | None = None
+        self._attempts: Attempts | None = None  # As long as no endpoint was looked for.
+        self._filtering: Filtering | None = None  # As long as its filters were not asked, or said nothing.
+        self._facts: RequestFacts | None = None
+        self._came: RequestHead | None = None  # The head that came, where endpoints get another one.
+        self._timing: Timing | None = None  # Of a route that says something about time.
+        self._filter = ""  # The name of the one that answered, or failed.
+        self._reason = ""  # Why the answer is an error of our own, or is not whole.
+        self._has_crashed = self._is_half_over = False  # The last: whether one side of a tunnel has ended.
+        self.passage = RequestPassage(self, downstream, head) if head.has_body else None
         self.started = context.seconds()
 
     def __repr__(self) -> str:
@@ -250,7 +250,7 @@ class Exchange(AnswerSink):
         if passage is None:
             upstream.begin(self, fields, b"", True)
         else:
-            passage.begin(upstream, fields, route.retries.repeats_any)
+            passage.begin(upstream, fields, route.retries)
             if upstream.may_rest:
                 self.rest_seconds = (self.timeouts or self._context.limits.upstream).read_seconds
         if self._timing is not None:

@@ -8,6 +8,7 @@ from attrs import evolve
 
 from ingress.http.request_head import RequestHead
 from ingress.http.response_head import ResponseHead
+from ingress.model.upstream.retries import RetryRule
 from ingress.proxy.contract.faults import IDEMPOTENT
 from ingress.proxy.contract.limits import MAX_DECLINABLE, MAX_HELD
 from ingress.proxy.contract.sides import AnswerSink, Downstream, Upstream
@@ -41,19 +42,21 @@ class PassageFilters(Protocol):
 class RequestPassage:
     """The body of one request; made only where there is one."""
 
-    # What most leave as it is stands here, and costs each of them nothing.
-    limit = 0
-    """Bytes that it may have; 0 is no limit."""
-    filtering: PassageFilters | None = None
-    """Who wants to see it, or has stages; None where nobody does."""
-    is_continued = False
-    """Whether the client was told by us that its body is wanted."""
-    received = 0
-    """Bytes that came of it, as they came."""
-    _wanted = 0
-    """So much of it is waited for."""
-    _stages: BodyStages | None = None
-    _is_upstream_full = False
+    __slots__ = (
+        "_downstream",
+        "_exchange",
+        "_head",
+        "_is_upstream_full",
+        "_stages",
+        "_wanted",
+        "filtering",
+        "held",
+        "is_changed",
+        "is_continued",
+        "is_whole",
+        "limit",
+        "received",
+    )
 
     def __init__(self, exchange: PassageOwner, downstream: Downstream, head: RequestHead) -> None:
         self._exchange = exchange
@@ -63,21 +66,32 @@ class RequestPassage:
         """Whether all of it came."""
         self.held: HeldBody | None = HeldBody()
         """All of it so far, to be sent or sent once more; None once that is over."""
+        self.limit = 0
+        """Bytes that it may have; 0 is no limit."""
+        self.filtering: PassageFilters | None = None
+        """Who wants to see it, or has stages; None where nobody does."""
+        self.is_continued = False
+        """Whether the client was told by us that its body is wanted."""
+        self.is_changed = False
+        """Whether what arrives at the endpoint is framed, or announced, otherwise than it came."""
+        self.received = 0
+        """Bytes that came of it, as they came."""
+        self._wanted = 0
+        """So much of it is waited for."""
+        self._stages: BodyStages | None = None
+        self._is_upstream_full = False
 
     @property
     def is_too_large(self) -> bool:
         """Whether it is known to exceed *limit*."""
         return bool(self.limit) and (self._head.content_length > self.limit or self.received > self.limit)
 
-    @property
-    def is_changed(self) -> bool:
-        """Whether what arrives at the endpoint is framed, or announced, otherwise than it came."""
-        return (self._stages is not None and self._stages.may_change) or self.is_continued
-
     def exceeds(self, limit: int) -> bool:
         """Whether it is known to have more than *limit* bytes, which from now on it may not have; 0 leaves the limit there was."""
-        self.limit = limit or self.limit
-        return bool(limit) and (self._head.content_length > limit or self.received > limit)
+        if not limit:
+            return False
+        self.limit = limit
+        return self._head.content_length > limit or self.received > limit
 
     # From downstream
 
@@ -101,7 +115,7 @@ class RequestPassage:
         if upstream is not None:
             if held.size > MAX_HELD and (held.size > MAX_DECLINABLE or not upstream.may_decline):
                 self.held = None
-        elif held.size > max(MAX_HELD, self._wanted):
+        elif held.size > MAX_HELD and held.size > self._wanted:
             self._downstream.pause_request()
         if self._wanted and held.size >= self._wanted:
             self._came()
@@ -130,11 +144,10 @@ class RequestPassage:
 
     # Upstream
 
-    def begin(self, upstream: Upstream, fields: bytes, may_repeat: bool) -> None:
+    def begin(self, upstream: Upstream, fields: bytes, retries: RetryRule) -> None:
         """Begin the request, with *fields*, at *upstream*, with what is held of it, and let the rest come.
 
-        It is held on only if it may be needed once more, and is not too much.  *may_repeat* says that the route lets also
-        requests be repeated that are not idempotent.
+        It is held on only if it may be needed once more, by *retries*, and is not too much.
         """
         # Before the first write, which may fill upstream and pause the request again.
         if not self.is_whole and not self._is_paced:
@@ -151,7 +164,7 @@ class RequestPassage:
             held is None
             or held.size > MAX_HELD
             or self._head.content_length > MAX_HELD
-            or not (method in IDEMPOTENT or may_repeat or upstream.is_reused)
+            or not (method in IDEMPOTENT or retries.repeats_any or upstream.is_reused)
         ):
             self.held = None
 
@@ -188,7 +201,7 @@ class RequestPassage:
             return None
         self._wanted = size
         if self._head.expect_continue and not self.is_continued:
-            self.is_continued = True
+            self.is_continued = self.is_changed = True
             self._downstream.send_interim(_CONTINUE)
         self._downstream.resume_request()
         return None
@@ -201,6 +214,7 @@ class RequestPassage:
     def pass_through(self, stages: BodyStages) -> bool:
         """Have it pass *stages*, and what there is of it, too; return whether none failed."""
         self._stages = stages
+        self.is_changed = self.is_changed or stages.may_change
         if self.held is None:
             return True
         came = self.held.joined()

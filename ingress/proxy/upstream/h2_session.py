@@ -22,7 +22,7 @@ from ingress.http2.client import ClientConnection
 from ingress.http2.faults import ErrorCode
 from ingress.model.upstream.backends import Endpoint
 from ingress.proxy.contract.deadlines import NEVER, waiting_since
-from ingress.proxy.contract.faults import Reuse
+from ingress.proxy.contract.faults import ANY, OWN, Reuse
 from ingress.proxy.contract.limits import LINGER_SECONDS, UPSTREAM_IDLE_SECONDS
 from ingress.proxy.contract.never_raises import never_raises
 from ingress.proxy.contract.sides import CLOSED
@@ -74,8 +74,8 @@ class UpstreamSession(ClientConnection[UpstreamStream], Hearer):
 
     def open(self, reuse: Reuse) -> UpstreamStream:
         """Return a stream for one exchange to begin, for which a connection would have done as *reuse* says."""
-        is_reused = self.was_used and reuse is Reuse.ANY
-        is_shared = reuse is not Reuse.OWN and (self.was_used or bool(self.streams))
+        is_reused = self.was_used and reuse is ANY
+        is_shared = reuse is not OWN and (self.was_used or bool(self.streams))
         return UpstreamStream(self, is_reused, is_shared)
 
     @property
@@ -208,7 +208,8 @@ class UpstreamSession(ClientConnection[UpstreamStream], Hearer):
             # From now on each tick looks at the streams.
             self.deadline = self.deadlines.now
         self._pool.count_stream()
-        super().begin(stream, block, piece, ended)
+        # Not by ``super``: to find it so takes as long as what it does.
+        ClientConnection.begin(self, stream, block, piece, ended)
 
     def no_more_streams(self) -> None:
         """The endpoint takes no more: so nobody may ask here, and nobody has to."""

@@ -51,37 +51,60 @@ class StreamSession(AnswerConnection, Protocol):
 class UpstreamStream(ClientStream, Upstream):
     """One request to an endpoint, and its answer."""
 
-    # What most streams leave as it is stands here, and costs each of them nothing.
-    may_decline = True
-    may_rest = True
-    deadline = NEVER
+    __slots__ = (
+        "_exchange",
+        "_fault",
+        "_has_news",
+        "_head",
+        "_interim_heads",
+        "_is_full",
+        "_is_over",
+        "_is_whole",
+        "_piece",
+        "_pieces",
+        "_progress",
+        "_request_sent",
+        "_session",
+        "_timeouts",
+        "_touched",
+        "_trailers",
+        "deadline",
+        "is_reused",
+        "is_shared",
+        "may_decline",
+        "may_rest",
+    )
+
     _timeouts: Timeouts
-    _request_sent = False
-    _is_full = False
-    """Whether some of the request waits to be taken, which is looked at."""
-    _progress: Progress | None = None
-    _touched = False
-    """Whether anything of an answer has come."""
-    _is_over = False
-    """Whether nothing more can be sent or will come."""
-    # The news that the exchange does not know yet
-    _has_news = False
-    _interim_heads: list[ResponseHead] | None = None
-    _head: ResponseHead | None = None
-    _piece = b""
-    _pieces: list[bytes] | None = None
-    """What came behind the first piece."""
-    _is_whole = False
-    _trailers: list[bytes] | None = None
-    _fault: tuple[str, Fault] | None = None
 
     def __init__(self, session: StreamSession, is_reused: bool, is_shared: bool) -> None:
         """*is_reused* says that the connection was used before, *is_shared* that others at least use it, too."""
-        super().__init__(session)
+        # Not by ``super``: to find it so takes as long as what it does.
+        ClientStream.__init__(self, session)
         self._session = session
         self._exchange: AnswerSink | None = None
         self.is_reused = is_reused
         self.is_shared = is_shared
+        self.may_decline = self.may_rest = True
+        self.deadline = NEVER
+        self._request_sent = False
+        self._is_full = False
+        """Whether some of the request waits to be taken, which is looked at."""
+        self._progress: Progress | None = None
+        self._touched = False
+        """Whether anything of an answer has come."""
+        self._is_over = False
+        """Whether nothing more can be sent or will come."""
+        # The news that the exchange does not know yet
+        self._has_news = False
+        self._interim_heads: list[ResponseHead] | None = None
+        self._head: ResponseHead | None = None
+        self._piece = b""
+        self._pieces: list[bytes] | None = None
+        """What came behind the first piece."""
+        self._is_whole = False
+        self._trailers: list[bytes] | None = None
+        self._fault: tuple[str, Fault] | None = None
 
     # Upstream
 

@@ -11,7 +11,6 @@ is told later that a new one was made or could not be made.  Nothing here waits.
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from functools import partial
-from typing import Final
 from weakref import WeakValueDictionary
 
 from ingress.http2.client import ASSUMED_STREAMS
@@ -19,7 +18,7 @@ from ingress.metrics.metrics import Metrics
 from ingress.model.serving.limits import Timeouts
 from ingress.model.upstream.backends import Endpoint
 from ingress.proxy.contract.deadlines import NEVER, Deadlines
-from ingress.proxy.contract.faults import Reuse
+from ingress.proxy.contract.faults import ANY, OWN, Reuse
 from ingress.proxy.contract.limits import (
     FRESH_SECONDS,
     KEPT_SECONDS,
@@ -42,9 +41,6 @@ Connect = Callable[[Endpoint, Receiver, Callable[[str], None], float], None]
 """Connects a receiver to an endpoint within so many seconds, or calls back once with the reason why not."""
 
 Connection = UpstreamConnection | UpstreamSession
-
-# Bound once: looking a member up in its class costs more than comparing it.
-_ANY: Final = Reuse.ANY
 
 _Waiting = dict[AnswerSink, Reuse]
 """Exchanges that wait for one connection, and which one would have done for each."""
@@ -204,7 +200,7 @@ class UpstreamPool(Taker[UpstreamConnection]):
             link_settings = endpoint.link_settings
             known = _AtEndpoint(is_shared=link_settings is not None and link_settings.is_http2)
         idle = known.idle
-        if idle and reuse is _ANY and not (fresh and self._may_be_closing(known)):
+        if idle and reuse is ANY and not (fresh and self._may_be_closing(known)):
             connection = idle.pop()
             self._idle -= 1
             connection.is_reused = True
@@ -215,7 +211,7 @@ class UpstreamPool(Taker[UpstreamConnection]):
         elif known.is_shared:
             self._share(endpoint, known, exchange, reuse, fresh)
         else:
-            if idle and reuse is _ANY and self.most and known.count >= self.most:
+            if idle and reuse is ANY and self.most and known.count >= self.most:
                 # None of these will do, and there is no room beside them.
                 idle.pop(0).close()
                 self._idle -= 1
@@ -229,8 +225,8 @@ class UpstreamPool(Taker[UpstreamConnection]):
             exchange.fail(501, "no WebSocket leads to an endpoint that speaks HTTP/2")
             return
         session: UpstreamSession | None = None
-        if reuse is not Reuse.OWN:
-            session = known.with_room(may_be_old=reuse is _ANY, must_be_sure=fresh)
+        if reuse is not OWN:
+            session = known.with_room(may_be_old=reuse is ANY, must_be_sure=fresh)
         if session is None and self.most and known.count >= self.most and known.to_join() is None:
             # There is no room for a better one.
             session = known.with_room(may_be_old=True, must_be_sure=False)
@@ -245,7 +241,7 @@ class UpstreamPool(Taker[UpstreamConnection]):
         self, endpoint: Endpoint, known: _AtEndpoint, exchange: AnswerSink, reuse: Reuse
     ) -> None:
         """Have *exchange* wait for a connection that is being made, or for one of its own."""
-        may_join = reuse is not Reuse.OWN or 0 < self.most <= known.count
+        may_join = reuse is not OWN or 0 < self.most <= known.count
         joined = known.to_join() if may_join else None
         if joined is not None:
             known.making[joined][exchange] = reuse
