@@ -34,17 +34,17 @@ class Budget:
 
     *seconds* is a clock.  Of what its frames cost the peer pays *frame_share*, and of its resets *reset_share*: who only
     answers is less of a threat than who asks.  What nearly each frame does to it is done where that is read or made, by
-    *useful* and *frames*, and no call for each.
+    *useful* and *frames*, and no call for each; and for none of the streams that end while both purses are full.
     """
 
     __slots__ = (
         "_at",
         "_reset_share",
-        "_resets",
         "_seconds",
         "frame_share",
         "frames",
         "received",
+        "resets",
         "useful",
     )
 
@@ -55,7 +55,8 @@ class Budget:
         self.frame_share = frame_share
         self._reset_share = reset_share
         self._at = seconds()
-        self._resets = PURSE
+        self.resets = PURSE
+        """What is left of the purse for resets."""
         self.frames = PURSE
         """What is left of the purse for frames."""
         self.received = 0
@@ -67,21 +68,21 @@ class Budget:
         now = self._seconds()
         earned = (now - self._at) * PER_SECOND
         self._at = now
-        self._resets = min(PURSE, self._resets + earned)
+        self.resets = min(PURSE, self.resets + earned)
         self.frames = min(PURSE, self.frames + earned)
 
     def came_to_nothing(self, cost: float = 1.0) -> None:
         """A stream was reset, by either side."""
-        self._resets -= cost * self._reset_share
-        if self._resets < 0:
+        self.resets -= cost * self._reset_share
+        if self.resets < 0:
             self._fill()
-            if self._resets < 0:
+            if self.resets < 0:
                 raise ConnectionFault(ErrorCode.ENHANCE_YOUR_CALM, "too many streams that come to nothing")
 
     def ended_well(self) -> None:
-        """A stream ended well."""
-        if self._resets < PURSE:
-            self._resets += 1
+        """A stream ended well, and a purse may not be full."""
+        if self.resets < PURSE:
+            self.resets += 1
         if self.frames < PURSE:
             self.frames += 1
 

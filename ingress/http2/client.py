@@ -23,7 +23,7 @@ from ingress.http2.block_decoder import (
     MEMO_LIST_BYTES,
     BlockDecoder,
 )
-from ingress.http2.budget import Budget
+from ingress.http2.budget import PURSE, Budget
 from ingress.http2.connection import Connection
 from ingress.http2.faults import ConnectionFault, ErrorCode, Malformed, StreamFault
 from ingress.http2.frame_reader import FrameReader
@@ -87,7 +87,8 @@ class ClientStream(Stream):
 
     def __init__(self, connection: AnswerConnection, has_no_content: bool = False) -> None:
         """*has_no_content* says that this is a HEAD request."""
-        super().__init__(connection, 0, body_left=0)
+        # Not by ``super``: to find it so takes as long as what it does.
+        Stream.__init__(self, connection, 0, 0)
         self._client = connection
         self.has_no_content = has_no_content
         """Whether the answer has none whatever its head says (RFC 9110 section 6.4.1): to HEAD, and once it is known that it is 204 or 304."""
@@ -274,7 +275,9 @@ class ClientConnection(Connection[S, ResponseField, Meaning]):
     def answer_ended(self, stream: ClientStream) -> None:
         """An answer is whole; of a request that goes on nobody wants the rest (section 8.1)."""
         if stream.local_ended:
-            self.budget.ended_well()
+            budget = self.budget
+            if budget.frames < PURSE or budget.resets < PURSE:
+                budget.ended_well()
             # The connection has its credit back already.
             stream.held = 0
             self.close_stream(stream)

@@ -195,7 +195,10 @@ class Connection(FrameSink, Generic[S, F, M]):
             held = stream.held
             if held and not stream.is_paused:
                 stream.held = 0
-                stream.give_back(held)
+                if ended:
+                    incoming.give_back(held)
+                else:
+                    stream.give_back(held)
         except StreamFault as fault:
             self.stream_fault(stream_id, fault)
 

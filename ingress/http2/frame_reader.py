@@ -25,6 +25,7 @@ from ingress.http2.frames import (
     HEADERS,
     LARGEST_WINDOW,
     PADDED,
+    RESERVED,
     SETTINGS,
     WINDOW_UPDATE,
     unpack_head,
@@ -206,7 +207,8 @@ class FrameReader:
             if end > size:
                 break
             at = end
-            stream_id &= LARGEST_WINDOW
+            if stream_id < 0:
+                stream_id -= RESERVED
             # Of these are nearly all, each with no more than it needs; all others are below.
             if is_amid:
                 pass

@@ -44,8 +44,9 @@ USUAL_WINDOW: Final = 65_535
 LARGEST_WINDOW: Final = 2**31 - 1
 LAST_STREAM: Final = 2**31 - 1
 
-unpack_head: Final = Struct(">BHBBL").unpack_from
-"""Length (its highest byte first), type, flags, stream."""
+unpack_head: Final = Struct(">BHBBl").unpack_from
+"""Length (its highest byte first), type, flags, stream: less ``RESERVED`` where the reserved bit is set, which says nothing."""
+RESERVED: Final = -(2**31)
 pack_head: Final = Struct(">BHBBL").pack
 unpack_setting: Final = Struct(">HL").iter_unpack
 unpack_number: Final = Struct(">L").unpack_from

@@ -20,7 +20,7 @@ from ingress.http.grammar import MAX_HEAD
 from ingress.http.request_head import HeadError, RequestHead
 from ingress.http.work import REQUEST_WORK
 from ingress.http2.block_decoder import BlockDecoder
-from ingress.http2.budget import Budget
+from ingress.http2.budget import PURSE, Budget
 from ingress.http2.connection import Connection
 from ingress.http2.faults import ConnectionFault, ErrorCode, Malformed
 from ingress.http2.frame_reader import FrameReader
@@ -71,6 +71,10 @@ class Leaving(Enum):
     OPEN = "open"
     LEAVING = "leaving"
     LEFT = "left"
+
+
+# Bound once: looking a member up in its class costs more than comparing it.
+LEFT: Final = Leaving.LEFT
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -159,7 +163,9 @@ class ServerConnection(Connection[S, RequestField, tuple[RequestHead, bool]]):
     def stream_sent(self, stream: Stream) -> None:
         """All of an answer was sent."""
         if stream.remote_ended:
-            self.budget.ended_well()
+            budget = self.budget
+            if budget.frames < PURSE or budget.resets < PURSE:
+                budget.ended_well()
             self.close_stream(stream)
         else:
             self.sent_early(stream)
@@ -203,7 +209,7 @@ class ServerConnection(Connection[S, RequestField, tuple[RequestHead, bool]]):
             self.request(stream_id, head, ended)
 
     def _may_begin(self, stream_id: int) -> bool:
-        if self.leaving is Leaving.LEFT:
+        if self.leaving is LEFT:
             # The client was told so, and asks elsewhere (section 6.8).
             return False
         if len(self.streams) >= MAX_STREAMS:

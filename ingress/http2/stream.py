@@ -53,7 +53,6 @@ class Stream:
 
     __slots__ = (
         "_final",
-        "_is_ending",
         "body_left",
         "connection",
         "credit",
@@ -95,8 +94,8 @@ class Stream:
         """Bytes that were taken, and for which there is no new credit yet."""
         self.waiting = _NOTHING
         """What is to be sent and cannot be yet, in pieces."""
-        self._is_ending = False
-        self._final = b""
+        self._final: bytes | None = None
+        """What ends it once all that waits is sent: a block of trailers, or an empty one for none; None while more may come."""
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.id}>"
@@ -175,7 +174,6 @@ class Stream:
         ):
             # Nearly every message: one write for all of it, put together once.
             flag = END_STREAM if ended and not final else 0
-            behind = self._final_frame(final) if final else b""
             if size:
                 self.window -= size
                 outgoing.window -= size
@@ -185,11 +183,12 @@ class Stream:
                 else:
                     budget.useful += size
                 head = pack_head(0, length, HEADERS, END_HEADERS, self.id)
-                body = pack_head(0, size, DATA, flag, self.id)
-                outgoing.write(b"".join((head, block, body, piece, behind)))
+                frames = [head, block, pack_head(0, size, DATA, flag, self.id), piece]
             else:
-                head = pack_head(0, length, HEADERS, END_HEADERS | flag, self.id)
-                outgoing.write(b"".join((head, block, behind)))
+                frames = [pack_head(0, length, HEADERS, END_HEADERS | flag, self.id), block]
+            if final:
+                frames += pack_head(0, len(final), HEADERS, END_HEADERS | END_STREAM, self.id), final
+            outgoing.write(b"".join(frames))
             if ended:
                 self.local_ended = True
                 self.connection.stream_sent(self)
@@ -237,7 +236,6 @@ class Stream:
                 self.connection.stream_sent(self)
             return
         if ended:
-            self._is_ending = True
             self._final = final
         was_blocked = bool(self.waiting)
         if piece:
@@ -279,13 +277,13 @@ class Stream:
             sent += size
             self.window -= size
             outgoing.window -= size
-            is_last = self._is_ending and not waiting and not self._final
+            is_last = not waiting and self._final == b""
             frames.append(pack_head(0, size, DATA, END_STREAM if is_last else 0, self.id))
             frames.append(piece)
         if sent:
             outgoing.waiting -= sent
             outgoing.budget.sent(sent, whole)
-        is_over = self._is_ending and not waiting
+        is_over = self._final is not None and not waiting
         if is_over:
             if self._final:
                 frames.append(field_block_frames(self.id, outgoing.with_table_update(self._final), True))

@@ -49,7 +49,7 @@ def encode_field(name: bytes, value: bytes) -> bytes:
 
 def encode_once(name: bytes, value: bytes) -> bytes:
     """Return a field as a block, as ``encode_field`` does, where its value never comes again."""
-    return _once(name).encode(value, is_kept=False)
+    return _once(name).encode(value, False)
 
 
 def encode_lines(lines: bytes) -> bytes:
@@ -67,7 +67,7 @@ def encode_lines(lines: bytes) -> bytes:
 @lru_cache(maxsize=1000)
 def encode_status(status: int) -> bytes:
     """Return the field ``:status`` of an answer as a block; *status* has three digits."""
-    return _Name(b":status").encode(b"%d" % status, is_kept=True)
+    return _Name(b":status").encode(b"%d" % status, True)
 
 
 class _Name:
@@ -87,7 +87,7 @@ class _Name:
         if not index:
             self._literal += _string(lower)
 
-    def encode(self, value: bytes, *, is_kept: bool) -> bytes:
+    def encode(self, value: bytes, is_kept: bool) -> bytes:
         """Return a field with *value*, in the shortest form if it is kept to be sent again."""
         indexed = self._indexed.get(value)
         if indexed is not None:
@@ -117,13 +117,13 @@ class _Lines(dict[bytes, bytes]):
         known = self.names.get(name) or self._new_name(name)
         value = line[colon + 1 :].strip(b" \t")
         if known.is_secret or len(line) > MEMO_LINE:
-            return known.encode(value, is_kept=False)
+            return known.encode(value, False)
         news = known.news = known.news + 1
         if (news >= _USUAL_NEWS and news % _SAMPLED_NEWS) or not self._seen.again(line):
-            return known.encode(value, is_kept=False)
+            return known.encode(value, False)
         if len(self) >= MEMO_ENTRIES:
             self.clear()
-        block = self[line] = known.encode(value, is_kept=True)
+        block = self[line] = known.encode(value, True)
         return block
 
     def _new_name(self, name: bytes) -> _Name:

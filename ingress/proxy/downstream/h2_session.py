@@ -28,7 +28,7 @@ from ingress.http.web_socket import web_socket_key
 from ingress.http.work import SECONDS_OF_WORK
 from ingress.http2.faults import ErrorCode
 from ingress.http2.outgoing import MAX_SURPLUS
-from ingress.http2.server import Leaving, ServerConnection
+from ingress.http2.server import LEFT, Leaving, ServerConnection
 from ingress.http2.stream import Stream
 from ingress.proxy.contract.deadlines import NEVER
 from ingress.proxy.contract.limits import (
@@ -258,7 +258,10 @@ class DownstreamSession(ServerConnection[DownstreamStream], Hearer):
         """Nothing more of that request is in this read, or another one is."""
         unbegun, self._unbegun = self._unbegun, None
         if unbegun is not None:
-            self._begin(unbegun[0], unbegun[1])
+            stream, exchange = unbegun
+            if not stream.remote_ended:
+                stream.await_body()
+            self._begin(stream, exchange)
 
     def _begin(self, stream: DownstreamStream, exchange: Exchange) -> None:
         """Have the request of *stream* go its way, unless that is over."""
@@ -308,7 +311,7 @@ class DownstreamSession(ServerConnection[DownstreamStream], Hearer):
             self.backlog.shrank(self.outgoing.waiting, self.streams.values())
         if self.streams:
             return
-        if self.leaving is Leaving.LEFT:
+        if self.leaving is LEFT:
             self.close()
         elif not self._is_closing and not self.outgoing.is_full:
             self._resting_since = now = self.deadlines.now

@@ -81,10 +81,10 @@ class DownstreamStream(Stream, Downstream):
         "_session",
         "exchange",
         "is_held_back",
+        "protocol",
         "security",
     )
 
-    protocol = b"HTTP/2.0"
     security: Security | None
     """What the handshake of the connection means for requests; None without TLS."""
 
@@ -97,15 +97,18 @@ class DownstreamStream(Stream, Downstream):
         key: WebSocketKey | None,
     ) -> None:
         """With *key*, the request asks for a WebSocket."""
-        super().__init__(session, stream_id, head.content_length, ended)
+        # Not by ``super``: to find it so takes as long as what it does.
+        Stream.__init__(self, session, stream_id, head.content_length, ended)
         self._session = session
+        self.protocol = b"HTTP/2.0"
         self.security = session.security
         self.exchange: RequestSink | None = None
         self.is_held_back = False
         """Whether its endpoint has to wait for what other streams have to send, ..."""
         self._held_at = 0.0
         """... and since when."""
-        self._pace = None if ended or key is not None else BodyPace(session.deadlines.now, session.limits)
+        self._pace: BodyPace | None = None
+        """How fast the body comes, where it does not come with its head."""
         self._progress: Progress | None = None
         self._copy: FramedCopy | None = None
         """The rest of the answer's body, while it need not come here to be sent."""
@@ -115,7 +118,7 @@ class DownstreamStream(Stream, Downstream):
         """Until when the other side may still say something, once one side has ended."""
         self._sent_before = 0
         """How much of a conversation's answer there was at the last look."""
-        self._ahead = bytearray()
+        self._ahead: bytearray | None = None
         """What came for a tunnel that is not open yet."""
 
     @property
@@ -130,6 +133,14 @@ class DownstreamStream(Stream, Downstream):
 
     # From the client
 
+    def await_body(self) -> None:
+        """The request begins, and its body is not whole: from now on the client has the time that it may take."""
+        session = self._session
+        now = session.deadlines.now
+        pace = self._pace = BodyPace(now, session.limits)
+        if self.exchange is not None and self.exchange.passage is not None:
+            pace.moved(self.exchange.passage.received, now)
+
     def received(self, piece: bytes, ended: bool) -> None:
         """Pass on a piece of the request body, or of a tunnel."""
         exchange = self.exchange
@@ -141,6 +152,8 @@ class DownstreamStream(Stream, Downstream):
             if self._is_tunnel:
                 self._take_from_tunnel(exchange, piece, ended)
             elif self._key is not None:
+                if self._ahead is None:
+                    self._ahead = bytearray()
                 self._ahead += piece
                 # Until the tunnel is open nobody takes it: the client may send a window's worth, and no more.
                 self.pause()
@@ -338,11 +351,11 @@ class DownstreamStream(Stream, Downstream):
             return
         self._is_tunnel = True
         self.send_head(tunnel_block(head, self._session.deadlines.date), first, False)
-        ahead, self._ahead = bytes(self._ahead), bytearray()
+        ahead, self._ahead = self._ahead, None
         if self.is_paused:
             self.resume()
         if ahead:
-            exchange.tunnel_from_downstream(ahead)
+            exchange.tunnel_from_downstream(bytes(ahead))
         self._tell_if_full(False)
 
     def _refuse_tunnel(self, exchange: RequestSink) -> None:

@@ -105,6 +105,19 @@ class BusyClientTests(SessionCase):
         self.assertEqual([len(request.body) for request in self.stage.requests], [300 * 1100])
         self.assert_alive(client, 3)
 
+    def test_upload_with_its_head(self) -> None:
+        """What of a body came with its head counts for how fast it comes."""
+        client = self.stage.client()
+        begun = b"x" * 16384
+        client.send(client.request(1, ended=False, method=b"POST") + data(1, begun) + data(1, begun))
+        for _ in range(31):
+            client.send(data(1, b"x"))
+            self.stage.reactor.pass_time(1)
+        client.send(data(1, b"", ended=True))
+        self.assertTrue(client.until(lambda: client.has_ended(1)))
+        self.assertEqual(client.statuses(1), [200])
+        self.assertEqual([len(request.body) for request in self.stage.requests], [2 * 16384 + 31])
+
     def test_too_slow_upload(self) -> None:
         """A body that comes at less than the least rate is answered with 408, and the connection goes on."""
         client = self.stage.client()

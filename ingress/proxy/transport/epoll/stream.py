@@ -66,6 +66,7 @@ class StreamTransport(SplicedSocket, Speaker, Sender):
         "_read_size",
         "_reading",
         "_shutting",
+        "_takes_writes",
         "_tells_if_full",
         "_trigger",
         "_write_failure",
@@ -104,6 +105,8 @@ class StreamTransport(SplicedSocket, Speaker, Sender):
         self._is_full = False
         """Whether the receiver was told that much waits."""
         self._tells_if_full = True
+        self._takes_writes = True
+        """Whether what is written is sent: our side neither ends nor has ended, and could send so far."""
         self._shutting = False
         self._ending: Failure | None = None
         self.is_over = False
@@ -242,6 +245,7 @@ class StreamTransport(SplicedSocket, Speaker, Sender):
             self._end(failure)
             return
         self._write_failure = failure
+        self._takes_writes = False
         self.update()
 
     def _all_sent(self) -> None:
@@ -274,6 +278,7 @@ class StreamTransport(SplicedSocket, Speaker, Sender):
         if self.is_over:
             return
         self.is_over = True
+        self._takes_writes = False
         for splice in (self.splice_in, self._splice_out):
             if splice is not None:
                 splice.close()
@@ -349,7 +354,7 @@ class StreamTransport(SplicedSocket, Speaker, Sender):
 
     def write(self, octets: bytes) -> None:
         """Send *octets* as soon as the socket takes them: in a batch of events, at its end."""
-        if self.is_over or self._ending is not None or self._shutting or not octets or self._write_failure:
+        if not self._takes_writes or not octets:
             return
         if self._out:
             self._out.append(memoryview(octets))
@@ -377,7 +382,7 @@ class StreamTransport(SplicedSocket, Speaker, Sender):
     def write_at_once(self, octets: memoryview) -> None:
         """Send *octets*, whose memory is used again afterwards, behind what was written before."""
         self.send_fresh()
-        if self.is_over or self._ending is not None or self._shutting or self._write_failure:
+        if not self._takes_writes:
             return
         if self._out:
             self._out.append(memoryview(bytes(octets)))
@@ -440,6 +445,7 @@ class StreamTransport(SplicedSocket, Speaker, Sender):
         if self.is_over or self._ending is not None:
             return
         self._ending = DONE
+        self._takes_writes = False
         self._reading = False
         if self._out:
             self.update()
@@ -453,6 +459,7 @@ class StreamTransport(SplicedSocket, Speaker, Sender):
         if self.is_over or self._ending is not None or self._shutting:
             return
         self._shutting = True
+        self._takes_writes = False
         if not self._out:
             self._shut_down()
 
