@@ -221,12 +221,9 @@ def upstream_fields_of(head: RequestHead, request_id: bytes, origin: Origin) -> 
     Each line has its CRLF.  Host and framing are not among them; each protocol has its own.
     """
     host = origin.host or head.authority
-    fields = b"%bX-Request-ID: %b\r\nX-Forwarded-Host: %b\r\n%b" % (
-        head.forward,
-        request_id,
-        host,
-        origin.fields,
-    )
+    # For each request, so it is put together and not formatted, which takes half as long again.
+    own = (b"X-Request-ID: ", request_id, b"\r\nX-Forwarded-Host: ", host, b"\r\n")
+    fields = b"".join((head.forward, *own, origin.fields))
     said = head.forwarded
     if said and b"x-forwarded-for" in said:
         fields += b"X-Original-Forwarded-For: %b\r\n" % said[b"x-forwarded-for"]
@@ -249,13 +246,8 @@ def request_head_bytes(head: RequestHead, fields: bytes) -> bytes:
         framing += b"Expect: 100-continue\r\n"
     if head.upgrade:
         framing += b"Connection: Upgrade\r\nUpgrade: %b\r\n" % head.upgrade
-    return b"%b %b HTTP/1.1\r\nHost: %b\r\n%b%b\r\n" % (
-        head.method,
-        head.target,
-        head.authority,
-        fields,
-        framing,
-    )
+    start = (head.method, b" ", head.target, b" HTTP/1.1\r\nHost: ", head.authority, b"\r\n")
+    return b"".join((*start, fields, framing, b"\r\n"))
 
 
 @lru_cache(maxsize=2)

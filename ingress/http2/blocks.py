@@ -73,8 +73,8 @@ def request_block(head: RequestHead, scheme: bytes, fields: bytes) -> bytes:
         # It is another one each time, and all that follows is the same for a client.
         end = added.index(b"\r\n")
         request_id = encode_once(b"x-request-id", added[len(_REQUEST_ID) : end])
-        return b"%b%b%b%b" % (_SCHEMES[scheme], own, request_id, encode_lines(added[end + 2 :]))
-    return b"%b%b%b" % (_SCHEMES[scheme], own, encode_lines(added))
+        return b"".join((_SCHEMES[scheme], own, request_id, encode_lines(added[end + 2 :])))
+    return b"".join((_SCHEMES[scheme], own, encode_lines(added)))
 
 
 def _request_block(head: RequestHead) -> bytes:
