@@ -76,7 +76,7 @@ redirects to HTTPS, as in ingress-nginx: a CDN may ask by another host than its 
 
 The scheme that they say in `X-Forwarded-Proto` is `http` or `https`; `ws` and `wss`, as Traefik calls those of WebSockets, count as these. Of several,
 with commas between them, the first counts, as of ports in `X-Forwarded-Port`. Anything else is as if it were not there, while ingress-nginx passes it on, and so is an empty
-`X-Forwarded-Host`. The redirect of `app-root` has that scheme, too; in ingress-nginx it has that of the connection.
+`X-Forwarded-Host`. The redirect of `app-root`, and one to a path by a snippet, have that scheme, too; in ingress-nginx they have that of the connection.
 
 So the last two together are for a CDN in front of a load balancer that sends a PROXY header: name the networks of both. Where `proxy-real-ip-cidr` names none, or all
 addresses (`0.0.0.0/0`), the client is the one in the PROXY header, while ingress-nginx, in its last releases, takes whoever stands in `X-Forwarded-For`, which any client may write there.
