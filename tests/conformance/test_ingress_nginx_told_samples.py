@@ -209,24 +209,6 @@ class ToldTests(SynchronousTestCase):
             told = told_samples.told(seen, ask, answer(200, "b"), answer(404), different)
             self.assertEqual(told.partition("(")[2].rstrip(")"), rule, target)
 
-    def test_root_of_older(self) -> None:
-        """An Exact path ``/`` that is as old as an app-root or older, and ``/`` alone."""
-        root, younger = placed("/", "Exact"), Placed(placed("/", "Exact").thing, wave=2)
-        rooted = Placed(placed(app_root="/app").thing, wave=1)
-        there = answer(302, location="http://HOST/app")
-        for ingresses, target, ours, rule in (
-            ((root, rooted), "/?a", answer(200, "a"), "is_root_of_older"),
-            ((root, rooted), "/a", answer(200, "a"), ""),
-            ((younger, rooted), "/", answer(200, "a"), ""),
-            ((placed("/"), rooted), "/", answer(200, "a"), ""),
-            ((root, rooted), "/", answer(308, location="https://HOST/app"), ""),
-            ((root, placed()), "/", answer(200, "a"), ""),
-        ):
-            seen = Sample("s", ingresses, (Ask(target),))
-            different = (Difference("answer.status", "", ""),)
-            told = told_samples.told(seen, Ask(target), there, ours, different)
-            self.assertEqual(told.partition("(")[2].rstrip(")"), rule, target)
-
     def test_others(self) -> None:
         """Error pages of nobody, canaries, the root beside expressions, and the prefix of who rewrites nothing."""
         errors = placed(custom_http_errors="503")
