@@ -114,6 +114,8 @@ class _Reading:
         # The Exact paths / in rules that are compared as they are written, oldest first, each with all claims of its Ingress.
         self._exact_roots: list[tuple[Claim, tuple[Claim, ...]]] = []
         self._exact_root_realms: set[str] = set()
+        # The realms that app-root has added / for, which would be behind those of others that are older.
+        self._added_root_realms: set[str] = set()
         # By realm: the first claim to / of an app-root, and how many of those it comes before, though they are older.
         self._app_roots: dict[str, tuple[Claim, int]] = {}
 
@@ -195,7 +197,11 @@ class _Reading:
         """Whether *written* has no ``/`` of type Exact, and older Ingresses of *realm*, and of no other, have it."""
         if any(claim.path == ROOT and claim.match is Match.EXACT for claim in written):
             return False
-        return self._exact_root_realms == {realm}
+        return self._has_all_exact_roots(realm)
+
+    def _has_all_exact_roots(self, realm: str) -> bool:
+        """Whether there are Exact paths ``/`` so far, and nobody else's, be it of ``app-root``: that one would have what they lack then."""
+        return self._exact_root_realms == {realm} and self._added_root_realms <= {realm}
 
     def without_lost_roots(self) -> Iterator[tuple[Owner, tuple[Claim, ...]]]:
         """Yield whose claims lack an Exact ``/``, with those that are left.
@@ -217,9 +223,11 @@ class _Reading:
                 realm = self._realm(claim.owner)
                 if claim.is_added or self._has_app_root(parsed, claims):
                     # Where another realm has the path, too, age decides.
-                    number = len(self._exact_roots) if self._exact_root_realms == {realm} else 0
+                    number = len(self._exact_roots) if self._has_all_exact_roots(realm) else 0
                     self._app_roots.setdefault(realm, (claim, number))
-                if not claim.is_added:
+                if claim.is_added:
+                    self._added_root_realms.add(realm)
+                else:
                     self._exact_roots.append((claim, claims))
                     self._exact_root_realms.add(realm)
             if self._every is None and _takes_all(claim):

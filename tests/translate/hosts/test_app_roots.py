@@ -124,6 +124,19 @@ class AppRootTests(SynchronousTestCase):
             self.taken(both, ingress("bb", "/b", host="a.test", app_root="/app"), path=b"/x")[0], "a"
         )
 
+    def test_app_root_of_another_namespace_in_between(self) -> None:
+        """It does not get what the Exact path of an older Ingress lacks for one that is younger still."""
+        older = exact("a")
+        between = evolve(ingress("bb", "/b", host="a.test", app_root="/b"), key=ObjectKey("other", "bb"))
+        for rooted in (
+            ingress("ccc", "/c", host="a.test", app_root="/app"),
+            ingress("ccc", "/", "/c", host="a.test", app_root="/app"),
+            also(exact("ccc", app_root="/app"), "/c"),
+        ):
+            self.assertEqual(self.taken(older, rooted), ("ccc", Match.EXACT))
+            self.assertEqual(self.taken(older, between, rooted), ("a", Match.EXACT))
+            self.assertEqual(self.taken(older, between, rooted, shared=True), ("bb", Match.EXACT))
+
     def test_every_path_of_another_namespace(self) -> None:
         """What another namespace had with all paths before stays with it, also where app-root is of an Ingress without ``/``."""
         rooted = ingress("bb", "/b", host="a.test", app_root="/app")
