@@ -110,7 +110,11 @@ class HandshakeFeed:
             return self.hear_end()
         is_sent = not said or self._send(said)
         if fault is not None:
-            raise fault
+            try:
+                raise fault
+            finally:
+                # Else it would hold this call, which holds it.
+                del fault
         if not awaited:
             self._is_over = True
             return self._end() if is_sent else WANT_WRITE
@@ -128,7 +132,10 @@ class HandshakeFeed:
             self._begins = False
             _, self._unsent, fault = hear(self._connection, b"")
             if fault is not None:
-                raise fault
+                try:
+                    raise fault
+                finally:
+                    del fault
         if not self._send(self._unsent):
             return WANT_WRITE
         return self._end() if self._is_over else WANT_READ
