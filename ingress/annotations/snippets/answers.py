@@ -25,6 +25,8 @@ _SINGLE: Final = frozenset((b"strict-transport-security", b"last-modified", b"et
 first, which must not come twice (RFC 6797 section 7.1)."""
 _NO_CHANGES: Final = FieldChanges()
 _NEVER: Final = Expires(Expiry.OFF)
+_LONGEST_TIME: Final = 128
+"""Bytes of a time that variables come to: each unit may come once with ten digits; a visitor may have said it, and it is read for each answer."""
 
 
 class AnswerPlan:
@@ -156,6 +158,8 @@ def _known(
     if expires.text is None:
         return expires
     word = room.value(expires.text, facts, edit, values)
+    if len(word) > _LONGEST_TIME:
+        return _NEVER
     try:
         return expires_by(word.decode("latin-1"), is_modified=expires.expiry is Expiry.MODIFIED)
     except DirectiveRefused:

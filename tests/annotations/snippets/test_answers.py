@@ -195,6 +195,9 @@ class ExpiresTests(SynchronousTestCase):
             b"": b"private",
             b"soon": b"private",
             b"\xff": b"private",
+            b"0s" * 62 + b"1h": b"max-age=3600",
+            # It is read for each answer, and a visitor may have said it.
+            b"0s" * 64 + b"1h": b"private",
         }.items():
             old = ((b"Cache-Control", b"private"), (b"X-For", value))
             self.assertEqual(self.expiry("$sent_http_x_for", *old)[1], expected, value)
