@@ -80,7 +80,9 @@ def _value_of(name: str) -> _Value:
     if name.lower() == "http_content_length":
         return _content_length
     if name.lower() == "http_upgrade":
-        return lambda record, now: b"" if record.head is None else record.head.upgrade
+        return _upgrade
+    if name.lower() == "http_connection":
+        return lambda record, now: b"Upgrade" if _upgrade(record, now) else b""
     field = request_field(called.lower().replace(b"_", b"-") if family == "http" else b"cookie")
     if family == "cookie":
         return lambda record, now: cookie_variable(field(record, now), called)
@@ -119,6 +121,10 @@ def _content_length(record: Record, now: float) -> bytes:
     if record.head is None or record.head.content_length < 0:
         return b""
     return b"%d" % record.head.content_length
+
+
+def _upgrade(record: Record, now: float) -> bytes:
+    return b"" if record.head is None else record.head.upgrade
 
 
 _AUTHORIZATION: Final = request_field(b"authorization")

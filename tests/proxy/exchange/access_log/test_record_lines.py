@@ -223,11 +223,11 @@ class VariableTests(SynchronousTestCase):
             self.assertEqual(make(one, NOW), b" ".join([shown] * 3))
 
     def test_upgrade(self) -> None:
-        """So is the protocol that a client asks to go over to, where it is relayed."""
-        wanted = read_line_form("$http_upgrade $http_Upgrade")
+        """So is the protocol that a client asks to go over to, where it is relayed, and that it asks for one."""
+        wanted = read_line_form("$http_upgrade $http_Upgrade $http_connection")
         assert isinstance(wanted, LogFormat)
         make = line_maker(wanted, escapes_json=False)
-        for said, shown in ((b"websocket", b"websocket websocket"), (b"", b"- -")):
+        for said, shown in ((b"websocket", b"websocket websocket Upgrade"), (b"", b"- - -")):
             one = whole()
             assert isinstance(one.head, RequestHead)
             one.head.upgrade = said
