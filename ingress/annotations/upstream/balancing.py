@@ -28,6 +28,8 @@ _ALGORITHMS: Final = {algorithm.value: algorithm for algorithm in Algorithm} | {
 _EXAMPLES: Final = (
     "there are $request_uri, $uri, $host, $remote_addr, $http_NAME, $arg_NAME, $cookie_NAME and others"
 )
+_OF_ALL_REQUESTS: Final = CONSTANTS | {"hostname"}
+"""Variables that are the same for all requests of a route."""
 _TEXT: Final = re.compile(r"[A-Za-z0-9 _.:/|,;=@+-]*", re.ASCII)
 
 
@@ -50,7 +52,7 @@ def parse_hash_key(text: str) -> Template | None:
         raise ValueRefused(f"{refusal}; {_EXAMPLES}") from None
     if not all(part.variable or _TEXT.fullmatch(part.text.decode()) for part in template.parts):
         raise ValueRefused("holds what is no plain text; write variables as $name or ${name}")
-    if template.parts and template.variables <= CONSTANTS:
+    if template.parts and template.variables <= _OF_ALL_REQUESTS:
         raise ValueRefused(
             "names no variable of requests, so all of them would go to one endpoint; write $request_uri, say"
         )

@@ -52,6 +52,8 @@ BAD_KEYS = (
     "$status",
     "$sent_http_etag",
     "$namespace",
+    "$hostname",
+    "$hostname:$namespace",
 )
 
 
