@@ -109,7 +109,10 @@ class PathCaptures:
             course = course_of(facts)
             # In a location of the server the request is not in that of its path.
             if course.place is None and not (self.is_after and course.is_ended):
-                course.capture(captured_of(capturing, facts))
+                if not self.is_after:
+                    course.groups = captured_of(capturing, facts)
+                # Behind the statements the path is still the same: to search it may take as long as to look for the route.
+                course.capture(course.groups)
 
         return Judging(judge)
 

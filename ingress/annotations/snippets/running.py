@@ -77,6 +77,7 @@ class Course:
     """What snippets decided about one request so far."""
 
     __slots__ = (
+        "groups",
         "inner",
         "is_ended",
         "is_relative",
@@ -97,6 +98,8 @@ class Course:
         """Of variables that were set, and what was captured last."""
         self.numbers: tuple[str, ...] = ()
         """Of groups, among these."""
+        self.groups: Mapping[str, bytes] | None = None
+        """What the path of the Ingress captured, once anybody has looked for it."""
         self.size = 0
         """Bytes of all that variables were set to."""
         self.searched = 0

@@ -2,9 +2,12 @@
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.annotations.requests.path_rewrites import PathRewrite
+from ingress.annotations.requests.path_rewrites import PathRewrite, captured_of
 from ingress.annotations.requests.rewrite_targets import parse_rewrite_target
+from ingress.annotations.snippets import filters
 from ingress.annotations.snippets.filters import PathCaptures
+from ingress.filters import Facts
+from ingress.model.text.path_expressions import Capturing
 from tests.annotations.snippets.playing import Stage, on
 from tests.fakes.filter_parts import FakeFacts
 
@@ -64,6 +67,24 @@ class PathTests(SynchronousTestCase):
                 further=(PathRewrite(USERS, parse_rewrite_target("/$2")),),
             )
             self.assertEqual(told(stage, on("/u/ann/b?a=x")), {b"X": shown}, statement)
+
+    def test_searched_once(self) -> None:
+        """The path is searched once, and not again behind the statements: that may take as long as to look for the route."""
+        asked = []
+
+        def counted(capturing: Capturing | None, facts: Facts) -> dict[str, bytes] | None:
+            asked.append(facts)
+            return captured_of(capturing, facts)
+
+        self.patch(filters, "captured_of", counted)
+        stage = Stage(
+            'if ($arg_a ~ "(x)") { set $seen yes; } proxy_set_header X "[$1]";',
+            path=USERS,
+            is_expression=True,
+            further=(PathRewrite(USERS, parse_rewrite_target("/$2")),),
+        )
+        self.assertEqual(told(stage, on("/u/ann/b?a=x")), {b"X": b"[ann]"})
+        self.assertEqual(len(asked), 1)
 
     def test_location_of_the_server(self) -> None:
         """In a ``location`` of the server, that one's groups count."""
