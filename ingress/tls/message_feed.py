@@ -51,8 +51,18 @@ class MessageFeed:
         return f"<MessageFeed of {self._connection!r} after {self._octets} octets>"
 
     def step(self) -> int:
-        """Return what is waited for, ``WANT_READ`` or ``WANT_WRITE``; before that nothing can be sent."""
-        return WANT_WRITE if self._unsent else WANT_READ
+        """Send what the socket has not taken yet; return what is waited for then, ``WANT_READ`` or ``WANT_WRITE``, and 0 if the message is over.
+
+        Who reads nothing for now writes all the same, and would be told over and over that the socket takes it.  Raises ``SSL.Error`` where
+        nothing can be sent any more.
+        """
+        if self._unsent:
+            fault = self.settle()
+            if isinstance(fault, SSL.WantWriteError):
+                return WANT_WRITE
+            if fault is not None:
+                raise fault
+        return 0 if self.is_over else WANT_READ
 
     def settle(self) -> SSL.Error | None:
         """Send what was said to the peer, that it is refused another handshake or has new keys; give OpenSSL the socket if the message is over.

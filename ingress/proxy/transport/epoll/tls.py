@@ -355,6 +355,8 @@ class TLSTransport(StreamTransport):
                 if awaited:
                     self._write_needs_read = awaited != WANT_WRITE
                     return 0
+                if not self._is_shaking:
+                    self._feed = None
             return send(
                 self._connection, octets if len(octets) <= _MAX_SEND else memoryview(octets)[:_MAX_SEND]
             )

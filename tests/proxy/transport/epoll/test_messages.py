@@ -1,5 +1,6 @@
 """Messages of the handshake that come behind it, on connections of the epoll set."""
 
+import contextlib
 import socket
 from datetime import UTC, datetime
 
@@ -170,3 +171,27 @@ class HelloTests(MessageCase):
         self.transport.write(b"an answer")
         self.turn()
         self.assertEqual((self.recorder.lost, self.far.recv(1 << 16)[0]), ([], 23))
+
+    def test_refusal_waits(self) -> None:
+        """Where the socket takes no refusal at first, it goes with the answer behind it, though nothing is read meanwhile."""
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                self.near.send(bytes(100))
+        self.far.send(self.client.hello(200, 1 << 14))
+        self.turn()
+        self.transport.pauseProducing()
+        self.transport.write(b"an answer")
+        self.turn()
+        self.assertTrue(self.transport.queued)
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                self.far.recv(1 << 16)
+        self.turn()
+        said = self.far.recv(1 << 16)
+        self.assertEqual((said[0], said[31], self.transport.queued), (21, 23, 0))
+        # Nothing is to be told of any more.
+        self.assertEqual(self.transport._events, 0)
+        self.transport.resumeProducing()
+        self.far.send(self.client.data(b"more"))
+        self.turn()
+        self.assertEqual((self.recorder.pieces, self.recorder.lost), ([b"more"], []))
