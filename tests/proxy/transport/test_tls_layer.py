@@ -2,7 +2,8 @@
 
 import socket
 from datetime import UTC, datetime
-from typing import Any
+from itertools import accumulate
+from typing import Any, cast
 
 from OpenSSL import SSL
 from twisted.internet import tcp
@@ -86,3 +87,40 @@ class ReadTests(SynchronousTestCase):
         transport.doRead()
         transport.doRead()
         self.assertEqual(taken, [READ_BYTES, READ_BYTES])
+
+    def test_rest_of_a_record(self) -> None:
+        """Of a record that has begun all is read at once, and a few KiB behind it, however it was cut."""
+        sizes = [1, 20, 16 * 1024, 0, 16 * 1024, 3]
+        records = b"".join(b"\x17\x03\x03" + size.to_bytes(2) + bytes(size) for size in sizes)
+        ends = [0, *accumulate(5 + size for size in sizes)]
+        for step in (1, 3, 4, 5, 1000, READ_BYTES, 20_000):
+            layer = TLSLayer(cast(Any, None), cast(Any, None))
+            for at in range(step, len(records), step):
+                whole = max(end for end in ends if end <= at)
+                rest = next(end for end in ends if end >= at) - at if at - whole >= 5 or at == whole else 0
+                self.assertEqual(layer._rest_of_record(records[at - step : at]), rest, (step, at))
+
+    def test_bulk(self) -> None:
+        """What comes in large records is read by the record, and what follows in small ones by a few KiB again."""
+        contexts = ServerContexts(generate_certificate(datetime.now(UTC)))
+        factory: Any = TLSMemoryBIOFactory(contexts, False, Factory.forProtocol(Protocol), Clock())
+        factory.protocol = TLSLayer
+        layer = factory.buildProtocol(None)
+        transport = StringTransportWithDisconnection()
+        transport.protocol = layer
+        layer.makeConnection(transport)
+        client = SSL.Connection(SSL.Context(SSL.TLS_CLIENT_METHOD), None)
+        client.set_connect_state()
+        self.assertRaises(SSL.WantReadError, client.do_handshake)
+        layer.dataReceived(client.bio_read(1 << 16))
+        client.bio_write(transport.value())
+        client.do_handshake()
+        layer.dataReceived(client.bio_read(1 << 16))
+        read: Any = transport
+        self.assertEqual(read.bufferSize, READ_BYTES)
+        client.send(bytes(16 * 1024))
+        record = client.bio_read(1 << 16)
+        layer.dataReceived(record[:READ_BYTES])
+        self.assertEqual(read.bufferSize, len(record))
+        layer.dataReceived(record[READ_BYTES:])
+        self.assertEqual(read.bufferSize, READ_BYTES)
