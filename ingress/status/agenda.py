@@ -96,8 +96,8 @@ class Agenda(Generic[_K]):
 
     def take(self) -> _K | None:
         """Return the next key to look at, which is forgotten; None when there is none now."""
-        if not self._now:
-            self._wake()
+        # One for each that is taken: those that go on coming must not keep them waiting for ever.
+        self._wake(1 if self._now else WOKEN_AT_ONCE)
         if self._now:
             return self._now.popitem(last=False)[0]
         while self._behind:
@@ -113,11 +113,12 @@ class Agenda(Generic[_K]):
         self._forget_outdated()
         return max(self._later[0][0], self._clock()) if self._later else None
 
-    def _wake(self) -> None:
-        """Have some of those looked at now whose time has come."""
+    def _wake(self, most: int) -> None:
+        """Have *most* of those whose time has come looked at now."""
         now = self._clock()
         self._forget_outdated()
-        while self._later and self._later[0][0] <= now and len(self._now) < WOKEN_AT_ONCE:
+        while most and self._later and self._later[0][0] <= now:
+            most -= 1
             key = heappop(self._later)[2]
             del self._until[key]
             self._now[key] = None

@@ -107,6 +107,18 @@ class AgendaTests(SynchronousTestCase):
         self.assertEqual(self.taken(), [key for key in keys[1:] if key not in (keys[200], keys[300])])
         self.assertEqual((self.agenda.next_at(), len(self.agenda)), (3, 1))
 
+    def test_others_go_on_coming(self) -> None:
+        """What was put off comes when its time has, behind what waits by then, though others go on coming."""
+        self.agenda.put_off("a", 2)
+        self.agenda.put_off("b", 2)
+        self.clock.advance(2)
+        self.agenda.add(["x", "y"])
+        taken = []
+        for number in range(6):
+            taken.append(self.agenda.take())
+            self.agenda.add([f"n{number}"])
+        self.assertEqual(taken, ["x", "y", "a", "n0", "b", "n1"])
+
     def test_recalled(self) -> None:
         """What was put off comes now after all, once, and may be put off again."""
         self.agenda.put_off("a", 5)
