@@ -9,12 +9,15 @@ what it printed, which has the token.
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from base64 import b64encode
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from selectors import EVENT_READ, DefaultSelector
+from time import monotonic
 from typing import Any, Final
 
 from attrs import field
@@ -31,10 +34,21 @@ RENEWED_BEFORE_SECONDS: Final = 60.0
 """How long before the end of a token the next one is asked for."""
 PAUSE_SECONDS: Final = 10.0
 """How long a plugin is left alone after it ran for another token, whatever came of it: each request asks."""
+MOST_PRINTED: Final = 1 << 20
+"""Bytes that one may print; a certificate with its key has some thousands."""
 _MOST_SHOWN: Final = 240
+_SAID_BYTES: Final = 4096
+"""What is kept of the end of its standard error."""
+_READ_BYTES: Final = 1 << 16
 _FIRST: Final = ("auth-provider", "token", "tokenFile")
 """Where a user has one of these, the plugin is not asked."""
-_REPLACED: Final = ("exec", "username", "password", "client-certificate", "client-key")
+_REPLACED: Final = ("exec", "username", "password")
+_PAIR: Final = (
+    "client-certificate",
+    "client-certificate-data",
+    "client-key",
+    "client-key-data",
+)
 
 
 class PluginError(Exception):
@@ -43,7 +57,7 @@ class PluginError(Exception):
 
 @frozen
 class PluginCredentials:
-    """What a plugin printed: a token, or a certificate with its key as PEM."""
+    """What a plugin printed: a token, a certificate with its key as PEM, or both."""
 
     token: str = field(default="", repr=False)
     certificate: str = field(default="", repr=False)
@@ -52,12 +66,18 @@ class PluginCredentials:
     """When the token is good no more, in seconds of the epoch; None where it does not say."""
 
     def stand_in(self, user: Mapping[str, object]) -> dict[str, object]:
-        """Return *user*, of a kubeconfig, with these in place of the plugin."""
-        kept = {name: value for name, value in user.items() if name not in _REPLACED}
+        """Return *user*, of a kubeconfig, with these in place of the plugin.
+
+        A certificate of the kubeconfig stays where the plugin printed none: an API server, or what is before it, may want it besides a token.
+        """
+        replaced = (*_REPLACED, *_PAIR) if self.certificate else _REPLACED
+        found = {name: value for name, value in user.items() if name not in replaced}
         if self.token:
-            return {**kept, "token": self.token}
-        pair = (("client-certificate-data", self.certificate), ("client-key-data", self.key))
-        return {**kept, **{name: b64encode(pem.encode()).decode() for name, pem in pair}}
+            found["token"] = self.token
+        if self.certificate:
+            pair = (("client-certificate-data", self.certificate), ("client-key-data", self.key))
+            found.update((name, b64encode(pem.encode()).decode()) for name, pem in pair)
+        return found
 
 
 def asks_plugin(user: Mapping[str, object]) -> bool:
@@ -86,18 +106,13 @@ def run_plugin(
     if plugin.get("provideClusterInfo"):
         spec["cluster"] = _cluster_info(cluster)
     asked = {"apiVersion": plugin["apiVersion"], "kind": "ExecCredential", "spec": spec}
-    failure, printed = "", ""
+    status, printed, said = 0, b"", b""
+    failure = ""
     try:
-        done = subprocess.run(
+        status, printed, said = _run(
             [command, *arguments],
-            env={**environ, **variables, "KUBERNETES_EXEC_INFO": json.dumps(asked)},
-            stdin=None if is_at_terminal else subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=None if is_at_terminal else subprocess.PIPE,
-            timeout=None if is_at_terminal else seconds,
-            encoding="utf-8",
-            errors="replace",
-            check=False,
+            {**environ, **variables, "KUBERNETES_EXEC_INFO": json.dumps(asked)},
+            None if is_at_terminal else seconds,
         )
     except subprocess.TimeoutExpired:
         failure = f"{shown} did not end within {seconds:g} s"
@@ -106,26 +121,95 @@ def run_plugin(
         hint = plugin.get("installHint")
         failure = f"{shown} cannot be run: {why}"
         failure += f" ({one_line(hint)})" if isinstance(hint, str) and hint else ""
-    else:
-        printed = done.stdout
-        if done.returncode:
-            how = f"status {done.returncode}" if done.returncode > 0 else f"signal {-done.returncode}"
-            failure = f"{shown} ended with {how}{_said(done.stderr)}"
+    if status:
+        how = f"status {status}" if status > 0 else f"signal {-status}"
+        failure = f"{shown} ended with {how}{'' if is_at_terminal else _said(said)}"
+    elif len(printed) > MOST_PRINTED:
+        failure = f"{shown} printed more than {MOST_PRINTED} bytes"
     if failure:
         raise PluginError(failure)
-    return _credentials(printed, str(plugin["apiVersion"]), shown)
+    return _credentials(printed.decode("utf-8", "replace"), str(plugin["apiVersion"]), shown)
+
+
+def _run(command: list[str], environ: Mapping[str, str], seconds: float | None) -> tuple[int, bytes, bytes]:
+    """Run *command*; return its status, what it printed, and the end of what it wrote to standard error.
+
+    Where *seconds* is None it has the terminal, and takes as long as that does; what it writes is seen there then.  Whoever prints more
+    than ``MOST_PRINTED`` is not waited for: it has the status 0, and its output a byte too many.  Whoever does, or takes too long, is
+    killed with all that it has started.  Raises ``subprocess.TimeoutExpired``, and ``OSError`` or ``ValueError`` for what cannot be run.
+    """
+    ends_at = None if seconds is None else monotonic() + seconds
+    with subprocess.Popen(
+        command,
+        env=environ,
+        stdin=None if seconds is None else subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=None if seconds is None else subprocess.PIPE,
+        # In a session of its own it has no terminal to ask at, and is killed together with its children.
+        start_new_session=seconds is not None,
+    ) as process:
+        try:
+            printed, said = _read(process, ends_at)
+            status = 0 if len(printed) > MOST_PRINTED else process.wait(_left(process, ends_at))
+        except BaseException:
+            _kill(process, has_session=seconds is not None)
+            raise
+        if process.returncode is None:
+            _kill(process, has_session=seconds is not None)
+    return status, printed, said
+
+
+def _read(process: subprocess.Popen[bytes], ends_at: float | None) -> tuple[bytes, bytes]:
+    """Return what *process* printed, at most a byte too many, and the end of its standard error, as far as that is read here."""
+    printed, said = bytearray(), bytearray()
+    with DefaultSelector() as selector:
+        for stream, into in ((process.stdout, printed), (process.stderr, said)):
+            if stream is not None:
+                selector.register(stream, EVENT_READ, into)
+        while selector.get_map() and len(printed) <= MOST_PRINTED:
+            for key, _ in selector.select(_left(process, ends_at)):
+                piece = os.read(key.fd, _READ_BYTES)
+                key.data.extend(piece)
+                if not piece:
+                    selector.unregister(key.fileobj)
+            del said[:-_SAID_BYTES]
+    return bytes(printed[: MOST_PRINTED + 1]), bytes(said)
+
+
+def _left(process: subprocess.Popen[bytes], ends_at: float | None) -> float | None:
+    """Return how many seconds are left until *ends_at*; None for no end.  Raises ``subprocess.TimeoutExpired``."""
+    if ends_at is None:
+        return None
+    left = ends_at - monotonic()
+    if left <= 0:
+        raise subprocess.TimeoutExpired(process.args, 0.0)
+    return left
+
+
+def _kill(process: subprocess.Popen[bytes], *, has_session: bool) -> None:
+    """Kill *process*, and all that it has started where it *has_session* of its own."""
+    if not has_session:
+        process.kill()
+        return
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        return  # All of them have ended, just now; so some systems say that of those that nobody has waited for.
 
 
 def _is_terminal() -> bool:
-    """Whether somebody can be asked: a daemon has neither of these, and Twisted's log stands for one of them."""
-    return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
+    """Whether somebody can be asked: a daemon has neither of these, and Twisted's log stands for one of them.
+
+    What is printed here may go into a file meanwhile, as with kubectl.
+    """
+    return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr))
 
 
-def _said(written: str | None) -> str:
+def _said(written: bytes) -> str:
     """Return the last of what was *written* to standard error, as the end of a sentence."""
-    text = " ".join((written or "").split())
+    text = " ".join(written.decode("utf-8", "replace").split())
     if not text:
-        return " and wrote nothing to standard error" if written is not None else ""
+        return " and wrote nothing to standard error"
     return f": {one_line(text if len(text) <= _MOST_SHOWN else f'… {text[-_MOST_SHOWN:]}')}"
 
 
@@ -152,6 +236,8 @@ def _credentials(printed: str, version: str, shown: str) -> PluginCredentials:
         raise PluginError(f"{shown} printed a token with other characters than printable ones of ASCII")
     if not token and not (certificate and key):
         raise PluginError(f"{shown} printed neither a token nor a certificate with its key")
+    if not (certificate and key):
+        certificate = key = ""
     return PluginCredentials(token, certificate, key, _seconds_of(ends))
 
 

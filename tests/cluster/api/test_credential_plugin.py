@@ -1,7 +1,10 @@
 """Tests for ``ingress.cluster.api.credential_plugin``: programs that say who we are to the API server."""
 
 import json
+import os
+import subprocess
 import sys
+from select import select
 from typing import Any
 
 import yaml
@@ -12,6 +15,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster.api.api_client import ApiAccess, ApiConnection
 from ingress.cluster.api.credential_plugin import (
+    MOST_PRINTED,
     PAUSE_SECONDS,
     RENEWED_BEFORE_SECONDS,
     PluginCredentials,
@@ -39,6 +43,17 @@ def plugin(program: str, **more: Any) -> dict[str, Any]:
 def printing(found: object) -> dict[str, Any]:
     """Return what it says of a plugin that prints *found*."""
     return plugin(f"print({json.dumps(found)!r})")
+
+
+class _Stream:
+    """Stands for a standard stream."""
+
+    def __init__(self, *, is_terminal: bool) -> None:
+        self.is_terminal = is_terminal
+
+    def isatty(self) -> bool:
+        """Whether it is a terminal."""
+        return self.is_terminal
 
 
 class RunTests(SynchronousTestCase):
@@ -84,6 +99,45 @@ class RunTests(SynchronousTestCase):
         """One that does not end is ended."""
         self.assertIn("did not end within 0.5 s", self.refusal(plugin("import time; time.sleep(600)"), 0.5))
 
+    def test_ended_with_its_children(self) -> None:
+        """So are those that it has started, which may hold its output open, and would be one more with each try."""
+        reader, writer = os.pipe()
+        self.addCleanup(os.close, reader)
+        # Nobody has the other end of this pipe any more once all of them have ended.
+        program = f"import os, subprocess, time; subprocess.Popen(['sleep', '600'], pass_fds=[{writer}]); os.close({writer}); time.sleep(600)"
+        run = subprocess.Popen
+
+        def passing(*arguments: Any, **more: Any) -> subprocess.Popen[bytes]:
+            return run(*arguments, pass_fds=[writer], **more)
+
+        self.patch(subprocess, "Popen", passing)
+        try:
+            self.assertIn("did not end within 3 s", self.refusal(plugin(program), 3.0))
+        finally:
+            os.close(writer)
+        self.assertEqual(select([reader], [], [], 60.0)[0], [reader])
+        self.assertEqual(os.read(reader, 1), b"")
+
+    def test_endless_output(self) -> None:
+        """One that prints without end is ended before it has filled the memory; of its standard error nothing but the end is kept."""
+        told = self.refusal(plugin("while True: print('x' * 65536, flush=True)"))
+        self.assertIn(f"printed more than {MOST_PRINTED} bytes", told)
+        self.assertIn("printed more than", self.refusal(plugin("while True: print('é' * 65536, flush=True)")))
+        talking = f"import sys; sys.stderr.write('x' * 3_000_000); print({json.dumps(GOOD)!r})"
+        self.assertEqual(run_plugin(plugin(talking), {}), PluginCredentials("t"))
+
+    def test_terminal(self) -> None:
+        """Somebody is asked at the terminal who sees what is written there, be it that output goes elsewhere, as with kubectl."""
+        for stdin, stderr, is_asked in ((True, True, True), (True, False, False), (False, True, False)):
+            self.patch(sys, "stdin", _Stream(is_terminal=stdin))
+            self.patch(sys, "stderr", _Stream(is_terminal=stderr))
+            program = (
+                "import json, os; told = json.loads(os.environ['KUBERNETES_EXEC_INFO']);"
+                f"print(json.dumps({{**{GOOD!r}, 'status': {{'token': str(told['spec']['interactive'])}}}}))"
+            )
+            self.assertEqual(run_plugin(plugin(program), {}).token, str(is_asked))
+            self.assertEqual(run_plugin(plugin(program, interactiveMode="Never"), {}).token, "False")
+
     def test_what_it_prints(self) -> None:
         """What is no ExecCredential of its version with a token, or a pair, is told as that."""
         for found, said in (
@@ -111,6 +165,11 @@ class RunTests(SynchronousTestCase):
             ),
             ({"token": "t", "expirationTimestamp": "soon"}, PluginCredentials("t")),
             ({"clientCertificateData": "C", "clientKeyData": "K"}, PluginCredentials("", "C", "K")),
+            (
+                {"token": "t", "clientCertificateData": "C", "clientKeyData": "K"},
+                PluginCredentials("t", "C", "K"),
+            ),
+            ({"token": "t", "clientCertificateData": "C"}, PluginCredentials("t")),
         ):
             self.assertEqual(run_plugin(printing({**GOOD, "status": status}), {}), found)
 
@@ -129,6 +188,20 @@ class RunTests(SynchronousTestCase):
         for wants, told in ((None, {}), (True, {"cluster": {"server": "https://a", "config": {"a": 1}}})):
             found = run_plugin(plugin(program, env=env, provideClusterInfo=wants), cluster)
             self.assertEqual(json.loads(found.token), ["y", {"interactive": False, **told}])
+
+    def test_in_place_of_the_plugin(self) -> None:
+        """What it printed takes the place of the plugin; a certificate of the kubeconfig goes with a token that came without one."""
+        user = {"exec": {"command": "x"}, "username": "a", "password": "b", "as": "c"}
+        pair = {"client-certificate": "/c.pem", "client-key": "/k.pem"}
+        data = {"client-certificate-data": "Yw==", "client-key-data": "aw=="}
+        printed = {"client-certificate-data": "Qw==", "client-key-data": "Sw=="}
+        for credentials, found in (
+            (PluginCredentials("t"), {**pair, "token": "t"}),
+            (PluginCredentials("", "C", "K"), printed),
+            (PluginCredentials("t", "C", "K"), {**printed, "token": "t"}),
+        ):
+            self.assertEqual(credentials.stand_in({**user, **pair}), {**found, "as": "c"})
+        self.assertEqual(PluginCredentials("t").stand_in({**user, **data}), {**data, "token": "t", "as": "c"})
 
     def test_who_asks(self) -> None:
         """A token that stands in the kubeconfig comes before the plugin; a name and password behind it."""
