@@ -107,10 +107,10 @@ class ForkServerLooks:
         self._silent = 0
 
     def hangs(self, told: int, *, is_asked: bool, is_late: bool) -> bool:
-        """Look: *told* counts what it has said, *is_asked* says that something of it is awaited; *is_late* as for workers."""
+        """Look, and say once that it hangs: *told* counts what it has said, *is_asked* says that something of it is awaited; *is_late* as for workers."""
         if told != self._told or not is_asked or is_late:
             self._told = told
             self._silent = 0
             return False
         self._silent += 1
-        return self._silent >= FORK_SERVER_LOOKS
+        return self._silent == FORK_SERVER_LOOKS

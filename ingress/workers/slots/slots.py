@@ -335,7 +335,9 @@ class Slots:
 
     def _look_at_fork_server(self, *, is_late: bool) -> None:
         """Kill the fork server if it hangs while it is to make a worker, be it once it has a snapshot, or to kill one."""
-        is_asked = bool(self._to_fork) or any(one.pid is None or one.is_hung for one in self.workers.values())
+        is_asked = self.fork_server.is_open and (
+            bool(self._to_fork) or any(one.pid is None or one.is_hung for one in self.workers.values())
+        )
         if self._fork_server_looks.hangs(self.fork_server.told, is_asked=is_asked, is_late=is_late):
             self.log.error("The fork server has done nothing that it was asked for a while, and is killed")
             self.fork_server.kill_itself()

@@ -35,6 +35,7 @@ class _HungForkServer:
     """It never takes the snapshot that was sent to it."""
 
     def __init__(self) -> None:
+        self.is_open = True
         self.noted: list[str] = []
         self.ended: Deferred[None] = Deferred()
         self.told = 0
@@ -98,6 +99,14 @@ class LookTests(HungCase):
         self.fork_server.told += 1
         self.assertEqual(self.looked(FORK_SERVER_LOOKS), [])
         self.assertEqual(self.looked(1), ["kill itself"])
+
+    def test_once(self) -> None:
+        """It is killed once, which is told once, however long the process goes on without it; and one that has ended does not hang."""
+        self.slots.fork(0)
+        self.assertEqual(self.looked(2 * FORK_SERVER_LOOKS), ["kill itself"])
+        self.fork_server.told += 1
+        self.fork_server.is_open = False
+        self.assertEqual(self.looked(2 * FORK_SERVER_LOOKS), [])
 
     def test_asked_to_kill_a_worker(self) -> None:
         """So it is where it was to kill a worker that hangs."""
