@@ -184,7 +184,9 @@ def _hear_further(
     def routes_of(namespace: str, host: str) -> int:
         return routes_on(host, namespace, by_host.get(host, ()), canaries.get(host, ()), are_shared=is_shared)
 
-    limits = {name: limits_of(some, partial(routes_of, name)) for name, some in by_namespace.items()}
+    limits = {
+        name: finished(limits_of(some, partial(routes_of, name))) for name, some in by_namespace.items()
+    }
     return {
         host: finished(
             hear(

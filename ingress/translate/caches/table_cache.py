@@ -68,7 +68,7 @@ class TableCache:
         # Who asks for each further host, and by which host of its rules.
         self._by_further: Index[str, ObjectId] = Index()
         self._by_target: Index[str, ObjectId] = Index()
-        self._alias_budgets = AliasBudgetCache(self._routes_on, are_shared=options.shared_hosts)
+        self._alias_budgets = AliasBudgetCache(self._routes_on, self._by_target.get)
         self._owners: dict[str, Owner] = {}
         # Of the hosts that others may fall to, those with a claim; and the hosts without any.
         self._wide: set[str] = set()
@@ -101,10 +101,11 @@ class TableCache:
             yield from self._canaries.replacing(object_id, behind_before, behind_after)
             # How many there are is part of whether an alias is served.
             yield from self._note_stale(dict.fromkeys((*behind_before, *behind_after)), owners_too=True)
-        self._alias_budgets.object_changed(object_id, object_id[1].namespace, after)
         further_before, further_after = further_hosts(before), further_hosts(after)
         yield from self._by_further.replacing(object_id, further_before, further_after)
         yield from self._by_target.replacing(object_id, further_targets(before), further_targets(after))
+        hosts = dict.fromkeys((*hosts_before, *hosts_after, *behind_before, *behind_after))
+        self._alias_budgets.object_changed(object_id, after, hosts)
         concerned = dict.fromkeys((*hosts_before, *hosts_after, *further_before, *further_after))
         yield from self._note_stale(concerned, owners_too=True)
         yield from self._certificates.object_changed(object_id, before, after)

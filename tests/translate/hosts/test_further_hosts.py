@@ -13,9 +13,11 @@ from ingress.annotations.contract.values import ValueRefused
 from ingress.annotations.hosts.further_hosts import MAX_ALIASES, Aliases, HostRedirect, parse_aliases
 from ingress.filters import FilterSpec
 from ingress.identity.certificates import Certificate
-from ingress.model.cluster.objects import ClusterObject, ObjectKey
+from ingress.model.cluster.objects import ClusterObject, ObjectId, ObjectKey
 from ingress.model.cluster.problems import Problem, Reason
 from ingress.model.stepwise import finished, known
+from ingress.translate.caches.alias_budget_cache import AliasBudgetCache
+from ingress.translate.claims import ParsedObject
 from ingress.translate.hosts import alias_budgets, further_hosts
 from ingress.translate.hosts.further_hosts import hear
 from ingress.translate.options import TranslateOptions
@@ -23,6 +25,7 @@ from ingress.translate.readers.ingress.objects import Ingress, IngressRule, Ingr
 from ingress.translate.readers.ingress.rules import read_ingress
 from ingress.translate.snapshot import Snapshot
 from tests.annotations.served_case import ServedCase
+from tests.fakes.counting import calls, longest_step
 from tests.fakes.filter_parts import FakeFacts
 from tests.proxy.playing import OK
 from tests.translate.following import Follower, batch, gone, tls_secret
@@ -291,18 +294,65 @@ class AliasTests(SynchronousTestCase):
             follower.change(change)
             self.assertEqual(self.hosts_of(follower) - plain, hosts)
 
+    def test_asked_for_by_several(self) -> None:
+        """An alias that several Ingresses of a host ask for, as those of one chart do, is served once and counts once, for the oldest of them."""
+        for module in (alias_budgets, further_hosts):
+            self.patch(module, "MOST_OF_NAMESPACE", 100)
+        several = [
+            evolve(
+                ingress(f"i{one}", f"/{one}", host="h.test", server_alias="a.test,b.test"),
+                created=f"2026-01-01T00:00:0{one}Z",
+            )
+            for one in range(8)
+        ]
+        hosts = {"h.test", "a.test", "b.test"}
+        follower = Follower(TranslateOptions(), [*several, self.asking(9)])
+        # Twice 8 routes, and twice 20.
+        self.assertEqual(self.hosts_of(follower), hosts | {"h9.test", "a9.test", "b9.test"})
+        self.assertEqual(told(follower.settle()), [])
+        follower.change(batch(self.asking(8, aliases=3)))
+        full = {"h8.test", "a8.test", "b8.test", "c8.test"}
+        self.assertEqual(self.hosts_of(follower), hosts | full | {"h9.test", "a9.test"})
+
+    def test_budget_in_steps(self) -> None:
+        """A change costs what it concerns, however many Ingresses of the namespace ask for aliases; where these are too much, all are looked at in steps."""
+        one = self.asking(1, 1, aliases=6)
+        many = [evolve(one, key=ObjectKey("demo", f"j{number}")) for number in range(600)]
+        follower = Follower(TranslateOptions(), [*many])
+        follower.settle()
+        all_parsed: dict[ObjectId, ParsedObject] = vars(follower.translation)["_parsed"]
+        cache = AliasBudgetCache(lambda namespace, host: 10, lambda host: all_parsed)
+        for object_id, parsed in all_parsed.items():
+            cache.object_changed(object_id, parsed, ())
+        self.assertEqual(finished(cache.settle()), [])
+        object_id, parsed = next(iter(all_parsed.items()))
+        cache.object_changed(object_id, parsed, ())
+        self.assertLess(calls(lambda: finished(cache.settle())), 200)
+        self.patch(alias_budgets, "MOST_OF_NAMESPACE", 100)
+        cache.object_changed(object_id, parsed, ("h1.test",))
+        self.assertLess(longest_step(cache.settle()), 3000)
+
     def test_budgets_by_chance(self) -> None:
         """Whatever comes and goes, what is left of the budget of a namespace is as if all had come at once."""
         self.patch(alias_budgets, "MOST_OF_NAMESPACE", 12)
         self.patch(alias_budgets, "MOST_ALIASED", 8)
         self.patch(further_hosts, "MOST_ALIASED", 8)
-        for seed in range(4):
+
+        def several(names: str) -> Mapping[str, str]:
+            return ingress("any", "/", server_alias=names).annotations
+
+        for seed in range(8):
             chance = Random(seed)
             follower = Follower(TranslateOptions(shared_hosts=seed % 2 == 1), [])
             for _ in range(25):
                 one = self.asking(
                     chance.randrange(5), chance.randrange(1, 4), chance.choice("ab"), chance.randrange(1, 4)
                 )
+                if chance.randrange(2):
+                    # Several ask for the same, and have rules for one host.
+                    rules = tuple(evolve(rule, host="h.test") for rule in one.rules)
+                    names = ",".join(f"s{chance.randrange(5)}.test" for _ in range(3))
+                    one = evolve(one, rules=rules, annotations=several(names))
                 if not chance.randrange(3):
                     one = evolve(one, annotations={})
                 follower.change(gone(one) if not chance.randrange(4) else batch(one))
