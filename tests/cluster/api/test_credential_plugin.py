@@ -107,7 +107,7 @@ class RunTests(SynchronousTestCase):
         program = f"import os, subprocess, time; subprocess.Popen(['sleep', '600'], pass_fds=[{writer}]); os.close({writer}); time.sleep(600)"
         run = subprocess.Popen
 
-        def passing(*arguments: Any, **more: Any) -> subprocess.Popen[bytes]:
+        def passing(*arguments: Any, **more: Any) -> Any:
             return run(*arguments, pass_fds=[writer], **more)
 
         self.patch(subprocess, "Popen", passing)
