@@ -42,16 +42,17 @@ def out_of_reach(all_compared: Sequence[Compared]) -> Stepwise[list[OutOfReach]]
     at, sizes = yield from _by_beginning(all_compared)
     found: dict[int, OutOfReach] = {}
     looked_at = 0
-    for beginning, numbers in _crowded(at, sizes):
+    for length, numbers in _crowded(at, sizes):
         yield
         if not numbers:
             continue
         looked_at += len(numbers)
         if looked_at > _MOST_LOOKED_AT and found:
             break
-        length = max(USUAL_BYTES, len(beginning))
         running = list(accumulate(sizes[number].size for number in numbers[: MAX_RUN + 1]))
         last = min(MAX_RUN, bisect_right(running, MAX_WORK // length))
+        if last == len(numbers):
+            continue  # One that has two of these beginnings was counted for both, and is run once.
         least = 0 if last == MAX_RUN else MAX_WORK // running[last] + 1
         for done, number in enumerate(numbers[last:], 1):
             of = sizes[number].of
@@ -121,10 +122,10 @@ def _by_beginning(
 
 def _crowded(
     at: dict[tuple[bytes, bool], list[int]], sizes: Sequence[_Sized]
-) -> Iterator[tuple[bytes, list[int]]]:
-    """Yield the beginnings like which more begin than a lookup may run, each with the numbers of these in their order.
+) -> Iterator[tuple[int, list[int]]]:
+    """Yield the beginnings like which more begin than a lookup may run: the bytes of a path that begins so, and the numbers of these in their order.
 
-    Where many are looked at without finding one, an empty one is yielded.
+    Where many are looked at without finding one, no numbers are yielded.
     """
     # Beginnings of the one that is looked at, each with what begins so, and how many programs and steps they are with those before.
     around: list[tuple[bytes, list[int], int, int]] = []
@@ -136,9 +137,11 @@ def _crowded(
         runs, steps = (around[-1][2], around[-1][3]) if around else (0, 0)
         runs += len(own)
         steps += sum(sizes[number].size for number in own)
-        if runs > MAX_RUN or steps * max(USUAL_BYTES, len(beginning)) > MAX_WORK:
-            yield beginning, sorted({*own, *chain.from_iterable(one[1] for one in around)})
+        # What is whole is the path itself, which may be short.
+        length = max(1 if is_whole else USUAL_BYTES, len(beginning))
+        if runs > MAX_RUN or steps * length > MAX_WORK:
+            yield length, sorted({*own, *chain.from_iterable(one[1] for one in around)})
         elif not done % _AT_ONCE:
-            yield beginning, []
+            yield length, []
         if not is_whole:
             around.append((beginning, own, runs, steps))

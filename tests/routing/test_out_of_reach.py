@@ -69,6 +69,38 @@ class OutOfReachTests(SynchronousTestCase):
             found_at_last(lambda: routes.find(b"/" + b"x" * USUAL_BYTES))
         self.assertIsNone(found_at_last(lambda: routes.find(b"/x")))
 
+    def test_whole_paths(self) -> None:
+        """An expression that takes one path alone is judged by that path: as short as it is, more are run for it than for one of usual length."""
+        some = [
+            expression(f"/.*({'|'.join(f'a{n}b' for n in range(40))}){one:03}", "demo", one)
+            for one in range(400)
+        ]
+        whole = expression("/x$", "demo", 400)
+        told = found(*some, whole)
+        self.assertTrue(told)
+        self.assertNotIn(400, [one.number for one in told])
+        self.assertIs(found_at_last(lambda: HostRoutes((*some, whole)).find(b"/x")), whole)
+
+    def test_two_beginnings_of_one(self) -> None:
+        """What begins like two beginnings of one expression runs that once: those that just fit are none too many."""
+        many = "|".join(f"q{one}w" for one in range(200))
+        large = [expression(f"/a.*{one:02}({many})", "demo", one) for one in range(19)]
+        besides = [expression(f"/zz.*{one}({many[:300]})", "demo", 500 + one) for one in range(5)]
+        # A dot is any character, and hardly ever meant as one: these begin with what is before it, and with all of it.
+        small = [expression(f"/a.{one:03}{'b.' * 124}", "demo", 100 + one) for one in range(60)]
+        sizes = [one.expressions[0].size for one in (*large, *small)]
+        fit = next(
+            count for count in range(60) if sum(sizes[: 19 + count + 1]) > MAX_WORK // len(small[0].path)
+        )
+        path = small[0].path.encode()
+        some = (*large, *small[:fit], *besides)
+        self.assertEqual(found(*some), [])
+        self.assertIs(found_at_last(lambda: HostRoutes(some).find(path)), small[0])
+        more = (*large, *small[: fit + 1], *besides)
+        self.assertEqual([one.number for one in found(*more)], [len(large)])
+        with self.assertRaises(PathTooLong):
+            found_at_last(lambda: HostRoutes(more).find(path))
+
     def test_in_steps(self) -> None:
         """That is found in steps, however many there are and however many beginnings."""
         routes = [expression(f"/.{one:05}", "demo", one) for one in range(MAX_RUN + 10)]
