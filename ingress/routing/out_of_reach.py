@@ -37,7 +37,7 @@ def out_of_reach(all_compared: Sequence[Compared]) -> Stepwise[list[OutOfReach]]
     Those of the oldest realm are asked first.  What stands in the tables of others as it is written is not counted, though it may keep
     requests away from expressions.
     """
-    if not _are_many(all_compared):
+    if not (yield from _are_many(all_compared)):
         return []
     at, sizes = yield from _by_beginning(all_compared)
     found: dict[int, OutOfReach] = {}
@@ -69,16 +69,18 @@ class _Sized(NamedTuple):
     """Which of those it is that were given."""
 
 
-def _are_many(all_compared: Iterable[Compared]) -> bool:
-    """Whether there are more than a lookup may run, were they all alike; nearly nobody has as many."""
+def _are_many(all_compared: Iterable[Compared]) -> Stepwise[bool]:
+    """Return, in steps, whether there are more than a lookup may run, were they all alike; nearly nobody has as many."""
     runs = work = length = 0
-    for one in all_compared:
+    for number, one in enumerate(all_compared, 1):
         begun = one.beginnings
         for expression in one.expressions if begun is not None else ():
             runs += expression.size > 0
             work += expression.size
         if begun is not None:
             length = max(length, *map(len, (*begun.prefixes, *begun.own_prefixes, *begun.whole, b"")))
+        if not number % _AT_ONCE:
+            yield
     return runs > MAX_RUN or work * max(USUAL_BYTES, length) > MAX_WORK
 
 

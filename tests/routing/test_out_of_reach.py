@@ -107,3 +107,5 @@ class OutOfReachTests(SynchronousTestCase):
         routes += [expression(f"/b{one}/.", "demo", MAX_RUN + 10 + one) for one in range(2000)]
         self.assertTrue(found(*routes))
         self.assertLess(longest_step(out_of_reach(routes)), 20_000)
+        # So is whether there are too many, where nothing is run of most of them.
+        self.assertLess(longest_step(out_of_reach([expression("/text", "demo", 1)] * 5000)), 2000)
