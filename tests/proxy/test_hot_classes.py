@@ -30,6 +30,7 @@ from ingress.proxy.upstream.connection import UpstreamConnection
 from ingress.proxy.upstream.h2_session import UpstreamSession
 from ingress.proxy.upstream.h2_stream import UpstreamStream
 from ingress.proxy.upstream.pool import UpstreamPool
+from tests.fakes.plain_code import need_plain_code
 
 MADE_FOR_EACH: tuple[type, ...] = (
     Attempts,
@@ -125,5 +126,6 @@ class HotClassTests(SynchronousTestCase):
 
     def test_slots(self) -> None:
         """What is made for each request has its attributes in slots: CPython 3.11 takes six times as long for a default of the class."""
+        need_plain_code("compiled classes look up no attributes, whatever else they have")
         for kind in MADE_FOR_EACH:
             self.assertEqual(kind.__dictoffset__, 0, kind)

@@ -21,6 +21,7 @@ from ingress.proxy.exchange.replies import Replies
 from ingress.routing.route import Match, Route
 from ingress.routing.table import RouteTable
 from tests.fakes.http2.frames import RST_STREAM, frame
+from tests.fakes.plain_code import need_plain_code
 from tests.fakes.transports import Peer
 from tests.proxy.dispatch.test_side_by_side import second_resource
 from tests.proxy.exchange.test_tunnel import ASK, SWITCH
@@ -280,6 +281,7 @@ class LeavingTests(GateCase):
 
     def test_bug(self) -> None:
         """A request that meets a bug when it is begun is answered with 500, and those behind it go on."""
+        need_plain_code()
 
         def render(exchange: object) -> int:
             self.stage.resource.render = usual  # type: ignore[method-assign]
