@@ -23,7 +23,7 @@ VERSIONS = {"1.2": SSL.TLS1_2_VERSION, "1.3": SSL.TLS1_3_VERSION}
 """The values of ``--tls-min-version``."""
 
 TLS_1_3_SUITES = b"TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256"
-"""Those of TLS 1.3, in our order, which decides, as with those of TLS 1.2.  With the second one a handshake takes a tenth more of the processor's time, for its hash."""
+"""Those of TLS 1.3, in our order, which decides, as with those of TLS 1.2.  With the second one a handshake takes up to a tenth more of the processor's time, for its hash."""
 TLS_1_2_SUITES = (
     "ECDHE-ECDSA-AES128-GCM-SHA256",
     "ECDHE-RSA-AES128-GCM-SHA256",
