@@ -83,7 +83,7 @@ class HandshakeFeed:
     def step(self) -> int:
         """Take a step; return ``WANT_READ`` or ``WANT_WRITE`` for what it waits for now, and 0 when the handshake is over.
 
-        Raises ``SSL.Error`` where the handshake fails; the alert that tells the peer so is sent, if it takes that.
+        Raises ``SSL.Error`` where the handshake fails; the alert that OpenSSL tells the peer so by is sent, if it takes that.
         """
         connection, sock = self._connection, self._sock
         if self._has_socket:

@@ -12,15 +12,13 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from cryptography import x509
-from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-from cryptography.hazmat.primitives.kdf.hkdf import HKDFExpand
 from OpenSSL import SSL, crypto
 
 from ingress.tls.binding import step
 from ingress.tls.generated_certificate import generate_certificate
+from tests.fakes.peers.traffic_records import APPLICATION_DATA, HANDSHAKE, Traffic
 
-_HANDSHAKE, _APPLICATION_DATA = 22, 23
 _HELLO, _TICKET = b"\x01", b"\x04"
 
 
@@ -46,6 +44,16 @@ def _shake(here: SSL.Connection, sock: socket.socket, there: SSL.Connection) -> 
     return sent
 
 
+def _received(here: SSL.Connection, sock: socket.socket) -> bytes:
+    """Return what *here*, in memory at *sock*, was sent; raises ``SSL.Error`` for an alert that ends all."""
+    with contextlib.suppress(BlockingIOError):
+        here.bio_write(sock.recv(1 << 16))
+    try:
+        return here.recv(1 << 16)
+    except SSL.WantReadError:
+        return b""
+
+
 class TicketServer:
     """A server of TLS 1.3 at *sock*, whose client has the other end."""
 
@@ -58,13 +66,12 @@ class TicketServer:
         context.set_keylog_callback(self._log_key)
         self._connection = SSL.Connection(context, None)
         self._connection.set_accept_state()
-        self._secret = b""
-        self._sequence = 0
+        self._traffic = Traffic()
 
     def _log_key(self, connection: SSL.Connection, line: bytes) -> None:
         label, _, secret = line.split(b" ")
         if label == b"SERVER_TRAFFIC_SECRET_0":
-            self._secret = bytes.fromhex(secret.decode())
+            self._traffic.secret = bytes.fromhex(secret.decode())
 
     def shake(self, client: SSL.Connection) -> None:
         """Complete the handshake with *client*."""
@@ -72,41 +79,22 @@ class TicketServer:
         # What it sent last are tickets of its own.
         while flight:
             flight = flight[5 + int.from_bytes(flight[3:5]) :]
-            self._sequence += 1
+            self._traffic.sequence += 1
 
     def ticket(self, octets: int, size: int) -> bytes:
         """Return the records, of *size* octets each, of a ticket of so many *octets*."""
         extension = b"\xfe\xfe" + octets.to_bytes(2) + bytes(octets)
         body = bytes(8) + b"\x00" + b"\x00\x01t" + len(extension).to_bytes(2) + extension
         message = _TICKET + len(body).to_bytes(3) + body
-        return b"".join(self._record(piece, _HANDSHAKE) for piece in _cut(message, size))
+        return b"".join(self._traffic.record(piece, HANDSHAKE) for piece in _cut(message, size))
 
     def data(self, octets: bytes) -> bytes:
         """Return the record that carries these *octets*."""
-        return self._record(octets, _APPLICATION_DATA)
+        return self._traffic.record(octets, APPLICATION_DATA)
 
     def received(self) -> bytes:
         """Return what the client has sent."""
-        with contextlib.suppress(BlockingIOError):
-            self._connection.bio_write(self._sock.recv(1 << 16))
-        try:
-            return self._connection.recv(1 << 16)
-        except SSL.WantReadError:
-            return b""
-
-    def _record(self, content: bytes, kind: int) -> bytes:
-        nonce = int.from_bytes(self._expand(b"iv", 12)) ^ self._sequence
-        self._sequence += 1
-        header = b"\x17\x03\x03" + (len(content) + 17).to_bytes(2)
-        sealed = AESGCM(self._expand(b"key", 32)).encrypt(
-            nonce.to_bytes(12), content + bytes((kind,)), header
-        )
-        return header + sealed
-
-    def _expand(self, label: bytes, length: int) -> bytes:
-        label = b"tls13 " + label
-        info = length.to_bytes(2) + bytes((len(label),)) + label + b"\x00"
-        return HKDFExpand(hashes.SHA384(), length, info).derive(self._secret)
+        return _received(self._connection, self._sock)
 
 
 class HelloAgain:
@@ -148,20 +136,15 @@ class HelloAgain:
         body = b"\x03\x03" + bytes(32) + b"\x00" + b"\x00\x02\xc0\x2b" + b"\x01\x00"
         body += len(extension).to_bytes(2) + extension
         message = _HELLO + len(body).to_bytes(3) + body
-        return b"".join(self._record(piece, _HANDSHAKE) for piece in _cut(message, size))
+        return b"".join(self._record(piece, HANDSHAKE) for piece in _cut(message, size))
 
     def data(self, octets: bytes) -> bytes:
         """Return the record that carries these *octets*."""
-        return self._record(octets, _APPLICATION_DATA)
+        return self._record(octets, APPLICATION_DATA)
 
     def received(self) -> bytes:
         """Return what the server has sent; raises ``SSL.Error`` for an alert that ends all."""
-        with contextlib.suppress(BlockingIOError):
-            self._connection.bio_write(self._sock.recv(1 << 16))
-        try:
-            return self._connection.recv(1 << 16)
-        except SSL.WantReadError:
-            return b""
+        return _received(self._connection, self._sock)
 
     def _record(self, content: bytes, kind: int) -> bytes:
         key, salt = self._key_and_salt()
