@@ -24,7 +24,7 @@ from ingress.proxy.transport.epoll.epoll_set import (
     TURN_SECONDS,
     EpollSet,
 )
-from ingress.proxy.transport.epoll.shared_poll import SharedPoll, poller_of
+from ingress.proxy.transport.epoll.shared_poll import MOST_WAITS, SharedPoll, poller_of
 
 SECONDS = 5.0
 """How long a turn waits at most for what must come."""
@@ -174,6 +174,84 @@ class SharedPollTests(SharedPollCase):
         os.write(writing_to_reader, b"x")
         self.turn()
         self.assertEqual((told.times, reader.times, len(asked)), (2, 1, 1))
+
+    def test_next_wait(self) -> None:
+        """A reactor that runs and has nothing to do takes no turn of its own between two waits, and so not for ever."""
+        self.reactor.running = True
+        told, writing = self.watched()
+        os.write(writing, b"x")
+        for turns in (1, 2):
+            self.turn()
+            self.assertEqual(told.times, turns * MOST_WAITS)
+
+    def test_next_wait_and_timers(self) -> None:
+        """No wait begins while a timer is due, be it made by what the last one brought, and none is longer than to the next one."""
+        self.reactor.running = True
+        called: list[float] = []
+
+        class Calling(Told):
+            """Has the reactor call back soon, and takes what came."""
+
+            def ready(inner, events: int) -> None:  # noqa: N805 - "self" is the test here
+                super().ready(events)
+                os.read(reading, 1)
+                self.reactor.callLater(delays.pop(0), called.append, inner.times)
+
+        reading, writing = self.pipe()
+        told = Calling()
+        self.epoll_set.add(told, reading, READ)
+        self.addCleanup(self.epoll_set.remove, reading)
+        delays = [0.0, 0.01]
+        os.write(writing, b"xx")
+        self.turn()
+        self.assertEqual((told.times, called), (1, []))
+        self.turn()
+        self.assertEqual((told.times, called), (2, [1]))
+        self.reactor.runUntilCurrent()
+        self.assertEqual(called, [1, 2])
+
+    def test_next_wait_and_calls(self) -> None:
+        """A call that comes from a thread meanwhile, and a reader of the reactor, end the row of waits."""
+        self.reactor.running = True
+        reader, writing_to_reader = self.reader()
+
+        class Calling(Told):
+            """Has something for the reactor the third time."""
+
+            def ready(inner, events: int) -> None:  # noqa: N805 - "self" is the test here
+                super().ready(events)
+                if inner.times == 3:
+                    os.write(writing_to_reader, b"x")
+
+        told, writing = self.watched(Calling())
+        os.write(writing, b"x")
+        self.turn()
+        self.assertEqual((told.times, reader.times), (4, 1))
+
+    def test_next_wait_at_the_end(self) -> None:
+        """A reactor that no longer runs has its turn at once."""
+        self.reactor.running = True
+
+        class Crashing(Told):
+            """Ends the main loop, as the end of a process does."""
+
+            def ready(inner, events: int) -> None:  # noqa: N805 - "self" is the test here
+                super().ready(events)
+                self.reactor.running = False
+
+        told, writing = self.watched(Crashing())
+        os.write(writing, b"x")
+        self.turn()
+        self.assertEqual(told.times, 1)
+
+    def test_next_wait_without_the_epoll_set(self) -> None:
+        """A reactor that the epoll set has left waits by itself from then on."""
+        self.reactor.running = True
+        stopping, writing = self.watched(Stopping(self.epoll_set))
+        os.write(writing, b"x")
+        self.turn(0)
+        self.assertEqual(stopping.times, 1)
+        self.assertEqual(self.flushLoggedErrors(), [])
 
     def test_readers_of_the_reactor(self) -> None:
         """Whoever else has come and gone at the reactor is told as before, together with the epoll set or without."""
