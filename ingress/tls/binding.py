@@ -64,7 +64,9 @@ _receiving: Final = [False]
 _turned: tuple[Any, Any] | None = None
 """... and the memory that it was put on meanwhile, as it has met a message of the handshake, ..."""
 _is_amid = False
-"""... whether a part of that is still to come."""
+"""... whether a part of that is still to come, ..."""
+_messages = 0
+"""... and how many came to their end since it was put there, or was given more."""
 
 
 @mypyc_attr(native_class=False)
@@ -311,27 +313,27 @@ def put_on_socket(connection: SSL.Connection, sock: socket.socket) -> None:
         raise MemoryError("OpenSSL does not take a socket")
 
 
-def hear_messages(connection: SSL.Connection, accepts: bool) -> None:
-    """Have ``receive`` stop at messages of the handshake that come behind it, which is over; *connection* accepts, as a server, or does not.
+def hear_messages(connection: SSL.Connection) -> None:
+    """Have ``receive`` stop at messages of the handshake of *connection* that come behind it, which is over.
 
     OpenSSL reads one to its end in one call, for as long as records come that have a part of it: the hello of a client of TLS 1.2 that wants
-    another handshake, or the ticket of a server of TLS 1.3, may have 128 KiB, and each octet a record of its own.  What a client of TLS 1.3 may say
-    has five octets.
+    another handshake, or the ticket of a server of TLS 1.3, may have 128 KiB, and each octet a record of its own.  New keys, which either
+    side of TLS 1.3 may say, have five octets, and may be said without end.
     """
-    ssl = connection._ssl
-    if not accepts or lib.SSL_version(ssl) < SSL.TLS1_3_VERSION:
-        lib.SSL_set_info_callback(ssl, _on_progress)
+    lib.SSL_set_info_callback(connection._ssl, _on_progress)
 
 
 def _progressed(ssl: Any, where: int, result: int) -> None:
     """Have a connection that is being read read memory, which is empty, where the body of a message begins."""
-    global _is_amid, _turned
+    global _is_amid, _messages, _turned
     if where & _LOOP:
         _is_amid = True
         if _receiving[0] and _turned is None:
+            _messages = 0
             _turned = _put_on_memory(ssl)
     elif where & _EXIT:
         _is_amid = result != 1
+        _messages += result == 1
 
 
 _on_progress: Final = ffi.callback("void (*)(const SSL *, int, int)", _progressed)
@@ -408,29 +410,32 @@ def turned() -> tuple[tuple[Any, Any], bool]:
     return memory, _is_amid
 
 
-def receive_fed(
-    connection: SSL.Connection, memory: Any, octets: bytes, most: int
-) -> tuple[bytes, int, SSL.Error | None, int, bool]:
-    """Receive from *connection*, which reads *memory* and nothing else, what *octets* bring, by *most* reads, up to ``MOST_RECORDS``.
+def read_message(
+    connection: SSL.Connection, memory: Any, octets: bytes
+) -> tuple[SSL.Error | None, int, bool]:
+    """Have *connection*, which is amid a message and reads *memory* and nothing else, read what *octets* bring of that.
 
-    Return what ``receive`` does, how many octets were not read, and whether a part of a message is still to come.
+    Return how that has failed, how many octets were not read, and whether a part of a message is still to come.  Content behind
+    it is left to who receives, be it in OpenSSL's hands.
     """
-    global _is_amid
-    _is_amid = True
-    ssl = connection._ssl
-    room = ffi.new("char[]", MOST_RECORDS * RECORD_BYTES) if _is_lent else _ROOM
+    global _is_amid, _messages
+    _is_amid, _messages = True, 0
     feed(memory, octets)
-    received, records, fault = 0, 0, None
-    for _ in range(most):
-        size = lib.SSL_read(ssl, room + received, RECORD_BYTES)
-        if size > 0:
-            received += size
-            records += 1
-            continue
-        fault = _fault(connection, size)
-        if fault is not None or not unread(memory):
-            break
-    return ffi.unpack(room, received), records, fault, unread(memory), _is_amid
+    fault, left, before = None, len(octets), 0
+    while _is_amid and fault is None and left and left != before:
+        before = left
+        size = lib.SSL_peek(connection._ssl, _FLIGHT, 1)
+        fault = None if size > 0 else _fault(connection, size)
+        if isinstance(fault, SSL.ZeroReturnError):
+            # The peer's goodbye behind the message is told again to who receives; amid it, it is none.
+            fault = SSL.SysCallError(-1, "Unexpected EOF") if _is_amid else None
+        left = unread(memory)
+    return fault, left, _is_amid
+
+
+def messages() -> int:
+    """Return how many messages, the connection's own answers among them, came to their end where ``MESSAGE`` was met, or ``read_message`` called, just now."""
+    return _messages
 
 
 def unread(memory: Any) -> int:

@@ -1,6 +1,7 @@
 """Messages of the handshake that come behind it, of which OpenSSL is given a little at a time.
 
-A client of TLS 1.2 may say another hello, which is refused, and a server of TLS 1.3 sends tickets (RFC 8446 section 4.6.1).  Each may have 128 KiB, and each
+A client of TLS 1.2 may say another hello, which is refused, a server of TLS 1.3 sends tickets (RFC 8446 section 4.6.1), and either side of that new keys
+(section 4.6.3).  The first two may have 128 KiB, and each
 octet a record of its own: OpenSSL on the socket would read all of them in one call, which takes a third of a second.  So where the body of a
 message begins the connection is put on memory (``binding.hear_messages``), and stays there until the message is over.  A
 usual one is in one record, and over at once.
@@ -14,12 +15,10 @@ from typing import Any, Final
 from OpenSSL import SSL
 
 from ingress.tls.binding import (
-    MOST_RECORDS,
     WANT_READ,
     WANT_WRITE,
     put_on_socket,
-    receive,
-    receive_fed,
+    read_message,
     turned,
     written,
 )
@@ -28,6 +27,11 @@ OCTETS_AT_ONCE: Final = 1024
 """Some forty records of an octet; then others have their turn."""
 MOST_OCTETS: Final = 256 * 1024
 """In the records of one message: twice what the largest has, of which nobody cuts records that are half header."""
+MOST_IN_A_ROW: Final = 64
+"""Messages of either side with no content of the peer's between them: 32 times new keys that are answered by new ones, as BoringSSL has it.
+
+OpenSSL takes any number.  Nobody needs new keys before 2^24 records (RFC 8446 section 5.5), and a server sends a few tickets at once.
+"""
 
 
 class MessageFeed:
@@ -84,31 +88,30 @@ class MessageFeed:
             self._end()
         return None
 
-    def receive(self) -> tuple[bytes | memoryview, int, SSL.Error | None]:
-        """Have some more of the message read; return what came behind it, as ``binding.receive`` does."""
+    def read_on(self) -> SSL.Error | None:
+        """Have some more of the message read; return what ``settle`` does, or how the message has failed.  What comes behind it is there to be received."""
         if self._unsent:
             fault = self.settle()
-            return (b"", 0, fault) if fault or not self.is_over else receive(self._connection, MOST_RECORDS)
+            if fault is not None or self.is_over:
+                return fault
         try:
             octets = self._sock.recv(OCTETS_AT_ONCE, socket.MSG_PEEK)
         except (BlockingIOError, InterruptedError):
-            return b"", 0, None
+            return None
         except OSError:
             octets = b""
         if not octets:
             # OpenSSL finds out, and says, how it has ended.
             self._end()
-            return receive(self._connection, MOST_RECORDS)
-        content, records, fault, left, self._has_rest = receive_fed(
-            self._connection, self._input, octets, MOST_RECORDS
-        )
+            return None
+        fault, left, self._has_rest = read_message(self._connection, self._input, octets)
         if left < len(octets):
             self._sock.recv(len(octets) - left)
         self._octets += len(octets) - left
         if self._octets > MOST_OCTETS and self._has_rest and fault is None:
             fault = SSL.Error([("SSL routines", "", "too many records in a message")])
         unsent = self.settle()
-        return content, records, fault or unsent
+        return fault or unsent
 
     def _end(self) -> None:
         self.is_over = True

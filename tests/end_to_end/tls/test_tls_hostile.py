@@ -32,29 +32,26 @@ def processor_seconds(pid: int) -> float:
 class FloodTests(EndToEndCase):
     """One client whose records carry nothing."""
 
-    async def flood(self, *options: str) -> None:
-        """Send more key updates than fit in a turn, then a request; others are answered all the while."""
+    async def start_flooded(self, *options: str) -> Upstream:
+        """Have a controller answer over TLS; return the endpoint of its one route."""
         self.authority = make_authority()
         upstream = self.upstream(b"app")
         self.write("app", ingress_object("app", HOST, "cert"), service_object("app"))
         self.write("slice", slice_object("app", upstream.endpoint))
         self.write("cert", secret_object("cert", *issue(self.authority, [HOST])))
         # On a busy machine all of it may take longer than a head may.
-        controller = self.start_with_manifests(f"--client-header-timeout={4 * PATIENCE:g}", *options)
-        await self.until_ready(controller)
+        self.controller = self.start_with_manifests(f"--client-header-timeout={4 * PATIENCE:g}", *options)
+        await self.until_ready(self.controller)
         await self.until_get((200, b"app"), self.https, trust=self.authority)
-        for last in (False, False, True):
-            asked = await self.flood_once(upstream)
-            # Held up by all of it, somebody else would have one answer.  A busy machine may give this process no turn meanwhile, hardly thrice.
-            if asked > 2 or last:
-                break
-        self.assertGreater(asked, 2)
-        controller.signal(signal.SIGTERM)
-        await self.stopped(controller)
+        return upstream
 
-    async def flood_once(self, upstream: Upstream) -> int:
-        """Do it; return how often somebody else was answered meanwhile."""
-        other = await self.connect(self.https, HOST, self.authority)
+    async def stop_flooded(self) -> None:
+        """Have it stop in order."""
+        self.controller.signal(signal.SIGTERM)
+        await self.stopped(self.controller)
+
+    async def flooded(self) -> RawWire:
+        """Send more key updates than fit in a turn, then a request."""
         flooder, wire = KeyUpdates(HOST.encode()), RawWire()
         await connectProtocol(TCP4ClientEndpoint(self.reactor, "127.0.0.1", self.https), wire)
         octets, is_complete = flooder.shake(b"")
@@ -65,9 +62,40 @@ class FloodTests(EndToEndCase):
             wire.received.clear()
         request = b"GET / HTTP/1.1\r\nHost: shop.test\r\nConnection: close\r\n\r\n"
         updates = b"".join(flooder.update(asks=True) for _ in range(UPDATES))
-        requests, asked = upstream.requests, 0
-        began = self.reactor.seconds()
         wire.transport.write(octets + updates + flooder.send(request))
+        return wire
+
+    async def test_key_updates(self) -> None:
+        """In the epoll set key updates without end are the end of their connection; others are answered."""
+        upstream = await self.start_flooded()
+        other = await self.connect(self.https, HOST, self.authority)
+        requests = upstream.requests
+        wire = await self.flooded()
+        other.get(host=HOST.encode())
+        await other.answer()
+        await self.until(lambda: wire.saw_end)
+        self.assertEqual([answer.status for answer in other.answers], [200])
+        await self.disconnect()
+        self.assertEqual(upstream.requests - requests, 1)
+        await self.stop_flooded()
+
+    async def test_key_updates_on_twisted(self) -> None:
+        """On Twisted's transports all of them are read, a buffer's worth at once, and hold up nobody either."""
+        upstream = await self.start_flooded("--no-epoll")
+        for last in (False, False, True):
+            asked = await self.flood_once(upstream)
+            # Held up by all of it, somebody else would have one answer.  A busy machine may give this process no turn meanwhile, hardly thrice.
+            if asked > 2 or last:
+                break
+        self.assertGreater(asked, 2)
+        await self.stop_flooded()
+
+    async def flood_once(self, upstream: Upstream) -> int:
+        """Do it; return how often somebody else was answered meanwhile."""
+        other = await self.connect(self.https, HOST, self.authority)
+        requests, asked = upstream.requests, 0
+        wire = await self.flooded()
+        began = self.reactor.seconds()
         # Not until it is closed: Twisted's transports wait for a goodbye first.
         while upstream.requests - requests <= asked:
             asked += 1
@@ -82,14 +110,6 @@ class FloodTests(EndToEndCase):
         self.assertEqual({answer.status for answer in other.answers}, {200})
         await self.disconnect()
         return asked
-
-    async def test_key_updates(self) -> None:
-        """Key updates without end get one turn each in the epoll set, and a buffer's worth on Twisted's transports."""
-        await self.flood()
-
-    async def test_key_updates_on_twisted(self) -> None:
-        """On Twisted's transports they hold up nobody either."""
-        await self.flood("--no-epoll")
 
 
 class HostileSecretsTests(EndToEndCase):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from OpenSSL import SSL
 
-from tests.fakes.peers.traffic_records import APPLICATION_DATA, HANDSHAKE, SUITE, Traffic
+from tests.fakes.peers.traffic_records import ALERT, APPLICATION_DATA, HANDSHAKE, SUITE, Traffic
 
 _KEY_UPDATE = b"\x18\x00\x00\x01"
 
@@ -50,10 +50,28 @@ class KeyUpdates:
 
     def update(self, asks: bool) -> bytes:
         """Return the record that updates our keys, and *asks* for an update of the server's or not."""
-        record = self._traffic.record(_KEY_UPDATE + (b"\x01" if asks else b"\x00"), HANDSHAKE)
+        return b"".join(self.update_in_two(asks, 0))
+
+    def update_in_two(self, asks: bool, first: int) -> tuple[bytes, bytes]:
+        """Return the records of that, of which one has so many octets, and the other the rest."""
+        message = _KEY_UPDATE + (b"\x01" if asks else b"\x00")
+        begun = self._traffic.record(message[:first], HANDSHAKE) if first else b""
+        rest = self._traffic.record(message[first:], HANDSHAKE)
         self._traffic.update()
-        return record
+        return begun, rest
+
+    def received(self, octets: bytes) -> bytes:
+        """Return what the server says by *octets*; empty, too, where it has said goodbye."""
+        self.connection.bio_write(octets)
+        try:
+            return self.connection.recv(1 << 16)
+        except (SSL.WantReadError, SSL.ZeroReturnError):
+            return b""
 
     def send(self, octets: bytes) -> bytes:
         """Return the record that carries these *octets*."""
         return self._traffic.record(octets, APPLICATION_DATA)
+
+    def say_goodbye(self) -> bytes:
+        """Return the record that says that nothing follows (RFC 8446 section 6.1)."""
+        return self._traffic.record(b"\x01\x00", ALERT)

@@ -8,7 +8,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDFExpand
 
 SUITE = "TLS_AES_256_GCM_SHA384"
 """The one that these records are of."""
-HANDSHAKE, APPLICATION_DATA = 22, 23
+ALERT, HANDSHAKE, APPLICATION_DATA = 21, 22, 23
 """What a record holds (RFC 8446 section 5.1)."""
 
 

@@ -28,6 +28,7 @@ from ingress.tls.binding import (
     WANT_WRITE,
     forget_errors,
     hear_messages,
+    messages,
     receive,
     say_goodbye,
     send,
@@ -36,7 +37,7 @@ from ingress.tls.binding import (
 )
 from ingress.tls.handshake import awaits_hello
 from ingress.tls.handshake_feed import HandshakeFeed
-from ingress.tls.message_feed import MessageFeed
+from ingress.tls.message_feed import MOST_IN_A_ROW, MessageFeed
 from ingress.tls.upstream import words_of_error
 
 _USUALLY_ALONE: Final = 4
@@ -58,6 +59,7 @@ class TLSTransport(StreamTransport):
         "_feed",
         "_is_shaking",
         "_is_unheard",
+        "_messages",
         "_owes_goodbye",
         "_read_at_look",
         "_read_needs_write",
@@ -92,12 +94,14 @@ class TLSTransport(StreamTransport):
             None if peer is None else HandshakeFeed(connection, sock)
         )
         """... whose steps this takes; or, of either side, what reads the rest of a message of the handshake that comes behind it."""
+        self._messages = 0
+        """How many such messages have come since there was content."""
         self._is_unheard = False
         """Whether the peer may have refused our certificate, which in TLS 1.3 it does when the handshake is over for us."""
         self._owes_goodbye = False
         """Whether the end of our side waits for the socket to take it."""
         if peer is None:
-            hear_messages(connection, accepts=False)
+            hear_messages(connection)
         else:
             epoll_set.handshakes.begin(self)
 
@@ -132,7 +136,10 @@ class TLSTransport(StreamTransport):
 
     def _wants_read(self) -> bool:
         # While OpenSSL has to send something before it reads on, what has come would be told of over and over.
-        return not self._read_needs_write and super()._wants_read()
+        if self._read_needs_write:
+            return False
+        # Nor is anything sent amid a message whose rest has to be read, though nobody wants what is behind it.
+        return super()._wants_read() or (self._write_needs_read and not self._is_shaking and bool(self._out))
 
     def _wants_write(self) -> bool:
         if self._read_needs_write or self._owes_goodbye:
@@ -177,7 +184,7 @@ class TLSTransport(StreamTransport):
                 self.update()
         else:
             self._is_shaking, self._feed = False, None
-            hear_messages(self._connection, accepts=True)
+            hear_messages(self._connection)
             self._epoll_set.handshakes.end(self)
             if self._trigger:
                 self._trigger = 0
@@ -237,6 +244,7 @@ class TLSTransport(StreamTransport):
             self._end(self._write_failure or Failure(error.ConnectionLost(str(problem))))
             return
         if received:
+            self._messages = 0
             if isinstance(received, bytes):
                 self.receiver.dataReceived(received)
             else:
@@ -258,15 +266,13 @@ class TLSTransport(StreamTransport):
         if self._write_needs_read:
             self._write_needs_read = False
             self._epoll_set.later(self._send_again, self)
-        if not self._reading:
-            return None
+        received: bytes | memoryview = b""
+        records = 0
         message = self._feed
-        if message is not None:
-            assert isinstance(message, MessageFeed), "the handshake is over"
-            received, records, fault = message.receive()
-            if message.is_over:
-                self._feed = None
-        else:
+        fault = None if message is None else self._read_on(message)
+        if self._feed is None and fault is None:
+            if not self._reading:
+                return None
             is_alone = self._alone >= _USUALLY_ALONE
             if is_alone and self._epoll_set.looks - self._read_at_look <= 1:
                 # It has more to say than it used to: an answer, and what that brings about, takes longer.
@@ -282,10 +288,12 @@ class TLSTransport(StreamTransport):
                     self._alone = 0
                 return received
         if fault is MESSAGE:
-            message = MessageFeed(self._connection, self._sock)
-            fault = message.settle()
-            if not message.is_over:
-                self._feed = message
+            if records:
+                self._messages = 0
+            self._feed = MessageFeed(self._connection, self._sock)
+            fault = self._counted(self._feed.settle())
+            if self._feed.is_over:
+                self._feed = None
         ended = fault is not None and not isinstance(fault, SSL.WantWriteError)
         if fault is not None and not ended:
             self._read_needs_write = True
@@ -302,6 +310,21 @@ class TLSTransport(StreamTransport):
             # epoll does not know what OpenSSL has to tell.
             self._epoll_set.later(self._read_more, self)
         return received
+
+    def _read_on(self, message: HandshakeFeed | MessageFeed) -> SSL.Error | None:
+        """Read more of *message*, be it that nobody wants what is behind it; return what stands in the way."""
+        assert isinstance(message, MessageFeed), "the handshake is over"
+        fault = self._counted(message.read_on())
+        if message.is_over:
+            self._feed = None
+        return fault
+
+    def _counted(self, fault: SSL.Error | None) -> SSL.Error | None:
+        """Return *fault*, or that too many messages have come."""
+        self._messages += messages()
+        if self._messages > MOST_IN_A_ROW:
+            return SSL.Error([("SSL routines", "", "too many messages of the handshake in a row")])
+        return fault
 
     def _read_more(self) -> None:
         if self._reading and not self._read_ended and not self.is_over:

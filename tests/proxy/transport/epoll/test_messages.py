@@ -5,18 +5,22 @@ import socket
 from datetime import UTC, datetime
 
 from OpenSSL import SSL
+from twisted.internet.error import ConnectionDone
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.proxy.transport.epoll.epoll_set import EpollSet
 from ingress.proxy.transport.epoll.tls import TLSTransport
 from ingress.tls.contexts import ServerContexts
 from ingress.tls.generated_certificate import generate_certificate
-from ingress.tls.message_feed import MOST_OCTETS, OCTETS_AT_ONCE
+from ingress.tls.message_feed import MOST_IN_A_ROW, MOST_OCTETS, OCTETS_AT_ONCE
 from tests.fakes.peers.cut_messages import HelloAgain, TicketServer
+from tests.fakes.peers.key_updates import KeyUpdates
 from tests.proxy.transport.epoll.test_epoll_set import BatchReactor
 from tests.proxy.transport.recorder import Recorder
 
 OCTETS = 2000
+HEADER = 4
+"""Octets before the body of a message (RFC 8446 section 4)."""
 
 
 class MessageCase(SynchronousTestCase):
@@ -133,6 +137,178 @@ class TicketTests(MessageCase):
         self.turn(3)
         self.assertEqual(len(self.recorder.lost), 1)
         self.assertNotIn("EOF", str(self.recorder.lost))
+
+    def test_too_many_in_a_row(self) -> None:
+        """Tickets in a row that nobody needs end the connection, also where each turn ends amid one; those between answers do not."""
+        for _ in range(2):
+            # The first ones are behind those that it sends by itself.
+            self.far.send(self.server.data(b"an answer"))
+            self.turn()
+            for _ in range(MOST_IN_A_ROW):
+                self.far.send(self.server.ticket(10, 1 << 14))
+                self.turn()
+        self.far.send(self.server.data(b"an answer"))
+        self.turn()
+        self.assertEqual((self.recorder.pieces, self.recorder.lost), ([b"an answer"] * 3, []))
+        rest = b""
+        for _ in range(MOST_IN_A_ROW):
+            message = self.server.ticket(10, 10)
+            self.far.send(rest + message[:100])
+            rest = message[100:]
+            self.turn()
+        self.far.send(rest)
+        self.turn()
+        self.assertEqual(self.recorder.lost, [])
+        self.far.send(self.server.ticket(10, 1 << 14))
+        self.turn()
+        self.assertIn("too many messages", str(self.recorder.lost))
+
+
+class NewKeysTests(MessageCase):
+    """New keys of a client of TLS 1.3."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        contexts = ServerContexts(generate_certificate(datetime.now(UTC)))
+        connection = contexts.connection_on(self.near)
+        self.transport = TLSTransport(
+            self.epoll_set, self.near, self.recorder, ("127.0.0.1", 1), connection, 443
+        )
+        self.transport.start()
+        self.client = KeyUpdates(b"app.test")
+        received, is_done = b"", False
+        while not is_done:
+            told, is_done = self.client.shake(received)
+            self.far.send(told)
+            self.turn()
+            received = self.far.recv(1 << 16)
+        # Tickets.
+        self.client.received(received)
+        self.assertEqual(self.recorder.shaken, 1)
+
+    def said(self) -> bytes:
+        """Return what the client is told, which is something."""
+        return self.client.received(self.far.recv(1 << 16))
+
+    def test_many_between_requests(self) -> None:
+        """As many as may come in a row do, with content between them."""
+        for _ in range(3):
+            for _ in range(MOST_IN_A_ROW):
+                self.far.send(self.client.update(False))
+            self.far.send(self.client.send(b"more"))
+            self.turn(MOST_IN_A_ROW + 1)
+        self.assertEqual((self.recorder.pieces, self.recorder.lost), ([b"more"] * 3, []))
+
+    def test_request_just_before(self) -> None:
+        """Content that comes together with new keys is between them and earlier ones."""
+        for _ in range(MOST_IN_A_ROW):
+            self.far.send(self.client.update(False))
+        self.turn(MOST_IN_A_ROW)
+        self.far.send(self.client.send(b"more") + self.client.update(False))
+        self.turn()
+        self.assertEqual((self.recorder.pieces, self.recorder.lost), ([b"more"], []))
+
+    def test_answered_behind_requests(self) -> None:
+        """New keys of ours that go with an answer count for nobody."""
+        for _ in range(MOST_IN_A_ROW + 1):
+            self.far.send(self.client.update(True))
+            self.turn()
+            self.transport.write(b"an answer")
+            self.turn()
+            self.far.send(self.client.send(b"more"))
+            self.turn()
+        self.far.send(self.client.update(False))
+        self.turn()
+        self.assertEqual(self.recorder.lost, [])
+
+    def test_too_many_in_a_row(self) -> None:
+        """Who says nothing else for longer is ended."""
+        for _ in range(MOST_IN_A_ROW):
+            self.far.send(self.client.update(False))
+            self.turn()
+        self.assertEqual(self.recorder.lost, [])
+        self.far.send(self.client.update(False))
+        self.turn()
+        self.assertEqual(self.recorder.pieces, [])
+        self.assertIn("too many messages", str(self.recorder.lost))
+
+    def test_too_many_that_are_answered(self) -> None:
+        """Our answers count, too, and those that nobody has read."""
+        self.far.send(b"".join(self.client.update(True) for _ in range(MOST_IN_A_ROW)))
+        self.turn(2 * MOST_IN_A_ROW)
+        self.assertIn("too many messages", str(self.recorder.lost))
+
+    def test_last_answer_amid_them(self) -> None:
+        """What is written last amid new keys is sent behind them, and nothing behind them is told."""
+        begun, rest = self.client.update_in_two(False, HEADER)
+        self.far.send(begun)
+        self.turn()
+        self.transport.write(b"an answer")
+        self.transport.loseConnection()
+        self.turn()
+        self.assertRaises(BlockingIOError, self.said)
+        self.far.send(rest + self.client.send(b"more"))
+        self.turn(2)
+        self.assertEqual(self.said(), b"an answer")
+        self.assertEqual((self.recorder.pieces, len(self.recorder.lost)), ([], 1))
+
+    def test_last_answer_before_a_goodbye(self) -> None:
+        """What is written last amid new keys is sent also to who says goodbye behind them."""
+        begun, rest = self.client.update_in_two(False, HEADER)
+        self.far.send(begun)
+        self.turn()
+        self.transport.write(b"an answer")
+        self.transport.loseConnection()
+        self.far.send(rest + self.client.say_goodbye())
+        self.turn(2)
+        self.assertEqual(self.said(), b"an answer")
+
+    def test_answer_amid_their_header(self) -> None:
+        """What is written before there is a whole header waits for nothing."""
+        begun, rest = self.client.update_in_two(False, HEADER - 1)
+        self.far.send(begun)
+        self.turn()
+        self.transport.write(b"an answer")
+        self.turn()
+        self.assertEqual(self.said(), b"an answer")
+        self.far.send(rest + self.client.send(b"more"))
+        self.turn(2)
+        self.assertEqual((self.recorder.pieces, self.recorder.lost), ([b"more"], []))
+
+    def test_nobody_reads(self) -> None:
+        """What is written amid new keys while nobody reads is sent behind them, and what is behind them is told when somebody does."""
+        begun, rest = self.client.update_in_two(True, HEADER)
+        self.far.send(begun)
+        self.turn()
+        self.transport.pauseProducing()
+        self.transport.write(b"an answer")
+        self.far.send(rest + self.client.send(b"more"))
+        self.turn()
+        self.assertEqual((self.said(), self.recorder.pieces), (b"an answer", []))
+        # Nothing is to be told of any more.
+        self.assertEqual(self.transport._events, 0)
+        self.transport.resumeProducing()
+        self.turn()
+        self.assertEqual((self.recorder.pieces, self.recorder.lost), ([b"more"], []))
+
+    def test_goes_away_amid_them(self) -> None:
+        """Who goes away amid new keys, with an answer that waits for them, is noticed."""
+        self.far.send(self.client.update_in_two(False, HEADER)[0])
+        self.turn()
+        self.transport.write(b"an answer")
+        self.transport.loseConnection()
+        self.far.close()
+        self.turn(2)
+        self.assertEqual(len(self.recorder.lost), 1)
+
+    def test_goodbye_behind_them(self) -> None:
+        """A goodbye in the same turn is told as any."""
+        begun, rest = self.client.update_in_two(False, HEADER)
+        self.far.send(begun)
+        self.turn()
+        self.far.send(rest + self.client.say_goodbye())
+        self.turn(2)
+        self.assertEqual([type(reason) for reason in self.recorder.lost], [ConnectionDone])
 
 
 class HelloTests(MessageCase):
