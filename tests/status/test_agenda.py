@@ -129,6 +129,36 @@ class AgendaTests(SynchronousTestCase):
         self.clock.advance(8)
         self.assertEqual((self.taken(), len(self.agenda)), ([], 1))
 
+    def test_many_recalled(self) -> None:
+        """Of thousands that are recalled some are taken up at once, in the order of their times, and each once."""
+
+        class Key(str):
+            """As a problem, hashed by code of our own."""
+
+            __slots__ = ()
+
+            def __hash__(self) -> int:
+                return str.__hash__(self)
+
+        keys = [Key(f"k{number:04}") for number in range(3000)]
+        for at, key in enumerate(keys):
+            self.agenda.put_off(key, 5 + at)
+        most = calls(self.agenda.recall)
+        self.assertEqual((len(self.agenda), self.agenda.next_at(), keys[0] in self.agenda), (3000, 0, True))
+        self.agenda.add(keys[7:8])
+        most = max(most, calls(self.agenda.take))
+        self.assertLess(most, 20 * WOKEN_AT_ONCE)
+        self.agenda.drop(keys[1500])
+        self.agenda.put_off(keys[1600], 9000)
+        self.agenda.put_off("more", 1)
+        self.agenda.recall([keys[2000]])
+        self.agenda.recall()
+        last = [key for key in keys[1:] if key not in (keys[1500], keys[1600], keys[2000])]
+        self.assertEqual(
+            self.taken(), [*keys[1:WOKEN_AT_ONCE], keys[2000], "more", *last[WOKEN_AT_ONCE - 1 :], keys[1600]]
+        )
+        self.assertEqual((self.agenda.next_at(), len(self.agenda)), (None, 0))
+
     def test_dropped(self) -> None:
         """What is dropped does not come, neither now nor later."""
         self.agenda.add("a")
