@@ -49,6 +49,7 @@ QUIET_SECONDS: Final = 60.0
 """The least time between two lines in the log that say how many are lost here."""
 BATCH_BYTES: Final = 128 * 1024
 """A batch ends with the line that makes it as long as this: some seven hundred usual lines, or a few of whoever sends odd bytes."""
+MOMENT_SECONDS: Final = 0.5
 WAITING_BATCHES: Final = 64
 """Of batches that wait for the thread: some eight megabytes, whatever clients write."""
 
@@ -148,14 +149,15 @@ class AccessLog:
         self.thread.start()
 
     def stop(self) -> None:
-        """Hand over what is left, and give the thread a moment to write it."""
+        """Hand over what is left, and give the thread a moment to write it: one to make room, where all batches wait, and one for the rest."""
         self.flush()
+        is_writing = self.thread.is_alive()
         try:
-            self._batches.put_nowait(None)
+            self._batches.put(None, is_writing, MOMENT_SECONDS)
         except Full:
             return
-        if self.thread.is_alive():
-            self.thread.join(0.5)
+        if is_writing:
+            self.thread.join(MOMENT_SECONDS)
 
     def exchange_ended(self, record: Record) -> None:
         """Add the line of one exchange, or of a tunnel, that ends now; its method and protocol are plain words."""

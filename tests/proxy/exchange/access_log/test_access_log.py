@@ -217,6 +217,31 @@ class WritingTests(AccessLogCase):
         self.assertEqual(len(self.written), 1)
         self.assertEqual(self.clock.getDelayedCalls(), [])
 
+    def test_stop_while_all_batches_wait(self) -> None:
+        """The thread has a moment also where there is no room to tell it of the end: what waits is written."""
+        log = self.open()
+        stuck = self.stuck
+
+        class Full(Queue[bytes | None]):
+            """Has the writer go on once somebody waits for room."""
+
+            def put(self, item: bytes | None, block: bool = True, timeout: float | None = None) -> None:
+                if block:
+                    stuck.set()
+                super().put(item, block, timeout)
+
+        log._batches = Full(WAITING_BATCHES)
+        log.start()
+        lines = 0
+        while not self.lost:
+            self.record(log)
+            log.flush()
+            lines += 1
+        log.stop()
+        log.thread.join(PATIENCE)
+        self.assertFalse(log.thread.is_alive())
+        self.assertEqual(len(b"".join(self.written).splitlines()) + sum(self.lost), lines)
+
     def test_stuck_writer(self) -> None:
         """When the writer is stuck, lines are dropped and counted, and nobody waits."""
         log = self.open()
