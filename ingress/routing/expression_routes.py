@@ -72,13 +72,22 @@ class ExpressionRoutes:
         Raises ``PathTooLong`` and ``LookupDeferred``.
         """
         lowered, cost = path.lower(), LookupCost(budget)
-        best: Route | None = None
+        best: _Candidate | None = None
         standing = _NOWHERE
         for realm in self._realms:
             better = realm.find(found, path, lowered, standing, cost)
             if better is not None:
                 standing, best = better
-        return best
+        if best is None:
+            return None
+        expression = best.expression
+        if (
+            expression is not None
+            and expression.capturing
+            and not cost.may_capture(expression.capturing * len(path))
+        ):
+            raise PathTooLong
+        return best.route
 
 
 class _Realm:
@@ -117,8 +126,8 @@ class _Realm:
 
     def find(
         self, found: Route | None, path: bytes, lowered: bytes, standing: _Standing, cost: LookupCost
-    ) -> tuple[_Standing, Route] | None:
-        """Return the first route that takes *path*, if any that does comes before *found* and stands better than *standing*.
+    ) -> tuple[_Standing, _Candidate] | None:
+        """Return the first candidate that takes *path*, if any that does comes before *found* and stands better than *standing*.
 
         Which of its routes has the path is a matter of the realm, once one of them has won it from others.
         """
@@ -147,11 +156,12 @@ class _Realm:
         if not better:
             return None
         last = max(better)
-        first: Route | None = None
+        first: _Candidate | None = None
         for number in sorted(begun):
             if number > last:
                 break
-            expression, route, order = self._candidates[number]
+            candidate = self._candidates[number]
+            expression = candidate.expression
             if first is not None and number not in better:
                 continue
             if expression is not None:
@@ -161,9 +171,9 @@ class _Realm:
                     cost.make(expression)
                 if not expression.takes(path):
                     continue
-            first = first or route
+            first = first or candidate
             if number in better:
-                return (begun[number][0], -order), first
+                return (begun[number][0], -candidate.order), first
         return None
 
     def _least(self, found: Route | None) -> tuple[int, int]:

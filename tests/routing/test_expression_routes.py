@@ -7,7 +7,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.cluster.objects import Kind, ObjectKey, Owner
 from ingress.model.text import path_expressions
-from ingress.model.text.lookup_budget import MAX_RUN, MAX_WORK, LookupDeferred, found_at_last
+from ingress.model.text.lookup_budget import MAX_RUN, MAX_WORK, LookupDeferred, TurnBudget, found_at_last
 from ingress.model.text.path_expressions import PathExpression, read_path_expression
 from ingress.model.upstream.backends import BackendReference
 from ingress.routing.beginnings import Beginnings, regex_beginnings
@@ -173,6 +173,23 @@ class CostTests(SynchronousTestCase):
         self.work.clear()
         self.assertRaises(PathTooLong, table.find, b"h", b"/" + b"a" * 1000)
         self.assertLessEqual(sum(self.work), MAX_WORK)
+
+    def test_captures_are_bounded(self) -> None:
+        """What the expression captures that is found counts, too: a dear one draws on the turn, and one that is too dear is refused."""
+        spent = TurnBudget()
+        spent.running = 0
+        table = RouteTable([expression("/" + "(.*)" * 31)])
+        self.assertIsNotNone(table.find(b"h", b"/" + b"a" * 100, spent))
+        self.assertRaises(LookupDeferred, table.find, b"h", b"/" + b"a" * 1500, spent)
+        self.assertIsNotNone(table.find(b"h", b"/" + b"a" * 1500))
+        self.assertRaises(PathTooLong, table.find, b"h", b"/" + b"a" * 8000)
+
+    def test_usual_captures_are_cheap(self) -> None:
+        """Usual ones draw on no turn, even of a path of nine hundred bytes; nor do groups that nobody takes a path by."""
+        spent = TurnBudget()
+        spent.running = 0
+        table = RouteTable([expression("/app(/|$)(.*)"), expression("/" + "(b*)" * 31 + "c", "old")])
+        self.assertIsNotNone(table.find(b"h", b"/app/" + b"a" * 900, spent))
 
     def test_how_many_run_is_bounded(self) -> None:
         """However short a path is, no more expressions than ``MAX_RUN`` are run for it, those of all namespaces taken together."""

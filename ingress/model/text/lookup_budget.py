@@ -3,6 +3,9 @@
 Costs are counted, in steps of a program times bytes that it looks through, of which a million take at most about four
 milliseconds; so what is refused does not depend on the machine, nor on what else it does.
 
+What the expression of the route that is found captures of the path is taken out of it by filters, later in the same turn, and counts as a part of the
+lookup.
+
 A lookup that costs little is made when a request arrives.  What costs more draws on a budget that all lookups of the turn share; once that
 is spent, a lookup is deferred (``LookupDeferred``) and made anew in a later turn, so many that come at once keep others waiting for one of them
 and not for all.
@@ -28,6 +31,10 @@ _LOOK: Final = 128
 """What it counts to look whether a program is to be run, or at a condition that has none: half a microsecond."""
 _FREE: Final = 1 << 15
 """What any lookup may cost, whatever others have: a tenth of a millisecond, in which some dozens of usual expressions are run."""
+_CAPTURED: Final = 6
+"""What it counts to look through a byte by a step where groups are captured: at worst some twenty-four nanoseconds, and one for usual expressions."""
+_FREE_CAPTURE: Final = 1 << 17
+"""What any capture may count, whatever others have: half a millisecond at worst, which takes a path of a thousand bytes for usual expressions."""
 _MAX_RUNNING: Final = MAX_WORK + MAX_RUN * (_RUN + _LOOK)
 """What lookups may cost in one turn besides: about as much as the dearest of them."""
 UNBOUNDED: Final = sys.maxsize
@@ -82,6 +89,13 @@ class LookupCost:
             return False
         self._take(work + _RUN)
         return True
+
+    def may_capture(self, work: int) -> bool:
+        """Count that groups are taken out of the path once the lookup is over, which is for so much *work*, in steps times bytes; returns whether it may.
+
+        Raises ``LookupDeferred``.
+        """
+        return work * _CAPTURED <= _FREE_CAPTURE or self.may_run(work * _CAPTURED)
 
     def look(self, count: int) -> None:
         """Count that so many expressions or conditions are looked at; raises ``LookupDeferred``."""

@@ -52,6 +52,8 @@ class PathExpression:
     """Steps of its program; 0 for a text without any sign, which no program is needed for."""
     names: frozenset[str] = _NO_NAMES
     """Those of its groups."""
+    capturing: int = 0
+    """Steps of the program that takes its groups out of a path; 0 where it has none."""
 
     def takes(self, path: bytes) -> bool:
         """Whether *path* matches from its beginning, as nginx's ``~* "^EXPRESSION"`` does.
@@ -132,7 +134,8 @@ def read_path_expression(text: str) -> PathExpression:
     if capturing.groups > MAX_GROUPS:
         raise ExpressionRefused(f"has more than {MAX_GROUPS} groups")
     names = frozenset(name.decode() for name in capturing.groupindex) or _NO_NAMES
-    return PathExpression(text, max(_fixed(text).programsize, 1), names)
+    steps = capturing.programsize if capturing.groups else 0
+    return PathExpression(text, max(_fixed(text).programsize, 1), names, steps)
 
 
 def _counts(text: str) -> list[tuple[str, str]]:
