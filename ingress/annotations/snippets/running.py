@@ -35,7 +35,7 @@ MAX_TARGET: Final = 16 * 1024
 MAX_VALUES: Final = 64 * 1024
 """Bytes of all that variables of a request are set to; they are kept as long as it is under way."""
 MAX_SEARCHED: Final = 4 * MAX_COST
-"""What all expressions may cost that are looked for in the texts of one request: some milliseconds, and thirty at the very worst."""
+"""What all expressions may cost that are looked for in the texts of one request: some milliseconds, and twenty at the very worst."""
 DEFAULT_TYPE: Final = b"text/html"
 """``default_type`` of ingress-nginx."""
 PLAIN: Final = b"text/plain; charset=utf-8"

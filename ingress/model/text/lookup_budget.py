@@ -31,10 +31,13 @@ _LOOK: Final = 128
 """What it counts to look whether a program is to be run, or at a condition that has none: half a microsecond."""
 _FREE: Final = 1 << 15
 """What any lookup may cost, whatever others have: a tenth of a millisecond, in which some dozens of usual expressions are run."""
-_CAPTURED: Final = 6
-"""What it counts to look through a byte by a step where groups are captured: at worst some twenty-four nanoseconds, and one for usual expressions."""
-_FREE_CAPTURE: Final = 1 << 17
-"""What any capture may count, whatever others have: half a millisecond at worst, which takes a path of a thousand bytes for usual expressions."""
+_CAPTURED: Final = 8
+"""What it counts to look through a byte by a step where groups are captured: at worst some twenty nanoseconds, and one for usual expressions.
+
+So no capture counts more than ``searches.MAX_CAPTURED``, from where RE2 takes its slow way.
+"""
+_FREE_CAPTURE: Final = 3 << 16
+"""What any capture may count, whatever others have: half a millisecond at worst, in which usual expressions have a path of a thousand bytes."""
 _MAX_RUNNING: Final = MAX_WORK + MAX_RUN * (_RUN + _LOOK)
 """What lookups may cost in one turn besides: about as much as the dearest of them."""
 UNBOUNDED: Final = sys.maxsize

@@ -2,7 +2,8 @@
 
 They are RE2's, as those of ``ingress.model.text.expressions`` are, and run on bytes, as nginx's are.  A search takes time in
 proportion to the length of the text and to the size of the program that the expression became: some 5 ns for each byte and
-step at worst.  So a long text is given to small programs only (``MAX_COST``): no search takes above some milliseconds.
+step at worst, and 20 ns where groups are captured, which RE2 does in a slower way from a bound on.  So a long text is given to small programs only
+(``MAX_COST``, ``MAX_CAPTURED``): no search takes above four milliseconds.
 """
 
 from functools import lru_cache
@@ -12,7 +13,9 @@ from ingress.model.frozen import frozen
 from ingress.model.text.expressions import MAX_EXPRESSION_CHARACTERS, ExpressionRefused, program_of
 
 MAX_COST: Final = 400_000
-"""Bytes of a text times steps of a program."""
+"""Bytes of a text times steps of a program without groups."""
+MAX_CAPTURED: Final = (1 << 18) - (1 << 12)
+"""Those where groups are captured: RE2 remembers which step has been at which byte, as long as that takes 32 KiB; else it takes four times as long, and longer by each group."""
 _KEPT: Final = 4096
 
 
@@ -37,7 +40,7 @@ class Search:
         Raises ``TooLong``.
         """
         compiled = _compiled(self.text, self.ignores_case)
-        if len(subject) * compiled.programsize > MAX_COST:
+        if len(subject) * compiled.programsize > (MAX_CAPTURED if compiled.groups else MAX_COST):
             raise TooLong
         found = compiled.search(subject)
         if found is None and subject.endswith(b"\n"):

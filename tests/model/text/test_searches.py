@@ -5,7 +5,7 @@ import pickle
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.text.expressions import MAX_EXPRESSION_CHARACTERS, ExpressionRefused
-from ingress.model.text.searches import MAX_COST, Search, TooLong, read_search
+from ingress.model.text.searches import MAX_CAPTURED, MAX_COST, Search, TooLong, read_search
 
 
 class SearchTests(SynchronousTestCase):
@@ -53,6 +53,18 @@ class SearchTests(SynchronousTestCase):
         wide = read_search("(a?){100}a{100}")
         self.assertRaises(TooLong, wide.groups, b"a" * MAX_COST)
         self.assertEqual(read_search("(b)").groups(b"a" * 8192 + b"b"), {"1": b"b"})
+
+    def test_long_texts_with_groups(self) -> None:
+        """Groups are not captured from where RE2 takes its slow way on: what has none may be longer."""
+        for text, takes in (("a*" * 16, True), ("(a*)" * 16, False)):
+            search = read_search(text)
+            octets = b"a" * (MAX_COST // search.cost(b"a"))
+            if takes:
+                self.assertIsNotNone(search.groups(octets))
+            else:
+                self.assertRaises(TooLong, search.groups, octets)
+                self.assertRaises(TooLong, search.groups, octets[: MAX_CAPTURED // search.cost(b"a") + 1])
+                self.assertIsNotNone(search.groups(octets[: MAX_CAPTURED // search.cost(b"a")]))
 
     def test_cost(self) -> None:
         """What a search counts grows with the text and with the expression, whatever is found."""
