@@ -98,6 +98,9 @@ class Events:
         # The problems that came since we lead and are neither told nor counted.
         self._came: set[Problem] = set()
         self._failures: dict[Problem, int] = {}
+        # Those for which there was no room yet, while others may go that have it: where many are replaced they are told in portions.
+        self._without_room: dict[Problem, None] = {}
+        self._drop_call: IDelayedCall | None = None
         self._look_call: IDelayedCall | None = None
 
     @property
@@ -107,13 +110,18 @@ class Events:
 
     def lead(self) -> None:
         """Begin, with all problems that there are."""
-        self._writer.lead(self._that_fit(self._problems()))
+        problems = self._problems()
+        some = list(islice(problems, self._room))
+        self._count_dropped(len(problems) - len(some))
+        self._writer.lead(some)
         self._look_later()
 
     def follow(self) -> None:
         """Cease: others tell from now on."""
-        self._cancel_look()
-        self._came, self._failures = set(), {}
+        for call in (self._look_call, self._drop_call):
+            _cancel(call)
+        self._look_call = self._drop_call = None
+        self._came, self._failures, self._without_room = set(), {}, {}
         self._told.forget_counts()
         self._writer.follow()
 
@@ -125,18 +133,32 @@ class Events:
         for problem in went:
             self._came.discard(problem)
             self._failures.pop(problem, None)
-        news = self._that_fit(came)
+            self._without_room.pop(problem, None)
+        self._without_room.update(dict.fromkeys(came))
+        self._take_in()
+        _cancel(self._drop_call)
+        self._drop_call = None
+        if self._without_room:
+            self._drop_call = self._clock.callLater(SETTLE_SECONDS, self._drop_the_rest)
+
+    def _take_in(self) -> None:
+        """Have those told that there is room for."""
+        news = list(islice(self._without_room, self._room))
+        for problem in news:
+            del self._without_room[problem]
         self._came.update(news)
         self._writer.look_later(news, self._steady() + SETTLE_SECONDS)
 
-    def _look_later(self) -> None:
-        self._cancel_look()
-        self._look_call = self._clock.callLater(_LOOK_SECONDS, self._look_for_old)
+    def _drop_the_rest(self) -> None:
+        """Forget those for which there still is no room, since nothing has changed for a moment."""
+        self._drop_call = None
+        self._take_in()
+        self._count_dropped(len(self._without_room))
+        self._without_room = {}
 
-    def _cancel_look(self) -> None:
-        if self._look_call is not None and self._look_call.active():
-            self._look_call.cancel()
-        self._look_call = None
+    def _look_later(self) -> None:
+        _cancel(self._look_call)
+        self._look_call = self._clock.callLater(_LOOK_SECONDS, self._look_for_old)
 
     def _look_for_old(self) -> None:
         """Look at the problems that last and whose Events may be gone."""
@@ -145,12 +167,14 @@ class Events:
         self._writer.look_behind(problem for problem in self._told.old() if problem in present)
         self._look_later()
 
-    def _that_fit(self, problems: Collection[Problem]) -> list[Problem]:
-        """Return those of *problems* that there is room for."""
-        room = max(0, self._most_pending - self.pending)
-        for _ in range(len(problems) - room):
+    @property
+    def _room(self) -> int:
+        """How many more may wait."""
+        return max(0, self._most_pending - self.pending)
+
+    def _count_dropped(self, count: int) -> None:
+        for _ in range(count):
             self._metrics.event("dropped")
-        return list(islice(problems, room))
 
     # -- what the writer asks
 
@@ -258,3 +282,9 @@ class Events:
 
     def settled(self, *, is_all: bool) -> None:
         """Say nothing: what was told is in the cluster, and the problems are in the log."""
+
+
+def _cancel(call: IDelayedCall | None) -> None:
+    """Cancel *call*, if it is still to come."""
+    if call is not None and call.active():
+        call.cancel()

@@ -362,14 +362,56 @@ class EventWriterTests(SynchronousTestCase):
         self.assertEqual((len(self.told()), self.writer.pending), (BOUNDS.at_once + 20, 0))
 
     def test_bound(self) -> None:
-        """More problems than there is room for are counted and forgotten."""
+        """More problems than there is room for are counted and forgotten, those that come once nothing has changed for a moment."""
         self.writer = self.make_writer(most_pending=5)
         self.present = [problem(f"w{number}") for number in range(8)]
         self.writer.lead()
-        self.writer.problems_changed([problem("more")], [])
-        self.assertEqual((self.writer.pending, self.count("dropped")), (5, 4))
+        more = [problem(f"m{number}") for number in range(20)]
+        self.present += more
+        self.writer.problems_changed(more, [])
+        self.assertEqual((self.writer.pending, self.count("dropped")), (5, 3))
+        self.clock.advance(SETTLE_SECONDS)
+        self.assertEqual(self.writer.pending, 5)
+        dropped = self.count("dropped")
+        self.assertGreater(dropped, 3)
         self.answer_all()
-        self.assertEqual(len(self.told()), 5)
+        self.clock.advance(SETTLE_SECONDS)
+        self.answer_all()
+        self.assertEqual((len(self.told()), self.count("dropped")), (28 - dropped, dropped))
+
+    def test_all_are_replaced(self) -> None:
+        """Where as many problems are replaced by others as there is room for, none of these is dropped, in whatever portions that is told."""
+        self.writer = self.make_writer(most_pending=6)
+        went = [problem(f"w{number}") for number in range(6)]
+        came = [problem(f"c{number}") for number in range(6)]
+        self.writer.lead()
+        self.present = list(went)
+        self.writer.problems_changed(went, [])
+        self.present = list(came)
+        self.writer.problems_changed(came[:4], [])
+        self.clock.advance(SETTLE_SECONDS - 0.1)
+        self.writer.problems_changed(came[4:], went[:1])
+        self.clock.advance(0.05)
+        self.writer.problems_changed([], went[1:])
+        self.clock.pump([0.0] * 8 + [SETTLE_SECONDS])
+        self.answer_all()
+        self.assertEqual(
+            (sorted(self.told()), self.count("dropped")), ([f"c{number}" for number in range(6)], 0)
+        )
+
+    def test_solved_before_there_is_room(self) -> None:
+        """What is solved while there is no room for it is neither told nor dropped; nor is anything by who leads no more."""
+        self.writer = self.make_writer(most_pending=1)
+        self.present = [problem("a"), problem("b")]
+        self.writer.lead()
+        self.writer.problems_changed([problem("c")], [])
+        self.writer.problems_changed([], [problem("c")])
+        self.clock.advance(SETTLE_SECONDS)
+        self.assertEqual(self.count("dropped"), 1)
+        self.writer.problems_changed([problem("d"), problem("e")], [])
+        self.writer.follow()
+        self.clock.advance(SETTLE_SECONDS)
+        self.assertEqual(self.count("dropped"), 1)
 
     def test_server_in_trouble(self) -> None:
         """While the API server is in trouble the problem is tried again, ever more rarely, and others wait."""
