@@ -109,8 +109,10 @@ class _Reading:
         self._older: dict[bytes, dict[str, Claim]] = {}
         # The oldest one of the host, if it wrote no path there and no other of its realm wrote ``/``: nginx has that for it.
         self._pathless: Owner | None = None
-        # The oldest claim to every path, which keeps / from the app-root of other realms that are younger.
+        # The oldest claim to every path, which keeps / from the app-root of other realms that are younger, ...
         self._every: Claim | None = None
+        # ... and whose claim that goes back to: an Exact / may be older which is left to it.
+        self._every_since: Owner | None = None
         # The Exact paths / in rules that are compared as they are written, oldest first, each with all claims of its Ingress.
         self._exact_roots: list[tuple[Claim, tuple[Claim, ...]]] = []
         self._exact_root_realms: set[str] = set()
@@ -231,7 +233,7 @@ class _Reading:
                     self._exact_roots.append((claim, claims))
                     self._exact_root_realms.add(realm)
             if self._every is None and _takes_all(claim):
-                self._every = claim
+                self._every, self._every_since = claim, claim.owner
             if claim.match is Match.PREFIX:
                 text = rule_path(claim.path).lower().rstrip(b"/")
                 self._older.setdefault(text, {}).setdefault(self._realm(claim.owner), claim)
@@ -253,7 +255,7 @@ class _Reading:
                 if claim.is_added and every is None:
                     yield claim
                 elif claim.is_added and every is not None:
-                    self._tell_winner(claim, every, f"{APP_ROOT} asks for / without having that path")
+                    self._tell_every(claim, every, f"{APP_ROOT} asks for / without having that path")
         read = written
         asking = self._asking.get(realm)
         if asking is not None:
@@ -263,13 +265,15 @@ class _Reading:
                 if every is None:
                     yield _exact_root(read)
                 else:
-                    self._tell_winner(_exact_root(read), every, f"{APP_ROOT} asks for / alone")
+                    self._tell_every(_exact_root(read), every, f"{APP_ROOT} asks for / alone")
             for place, claim in enumerate(read):
                 root = self._roots.get(realm) if claim.path == ROOT and claim.match is Match.EXACT else None
                 if root is None:
                     yield self._expression(parsed, claim, realm, (order, place))
                 else:
                     self._tell_twice(claim, root, "the prefix comes first")
+                    if self._every is None:
+                        self._every, self._every_since = root, owner
             return
         if (
             not added
@@ -383,7 +387,17 @@ class _Reading:
     # Who is told what
 
     def _tell_winner(self, claim: Claim, winner: Claim, why: str) -> None:
-        message = f"{why}; requests for {quoted(winner.path)} of {self._shown} go to {winner.owner}, {why_first(winner.owner, claim.owner)}"
+        self._tell_of(claim, winner, why, why_first(winner.owner, claim.owner))
+
+    def _tell_every(self, claim: Claim, every: Claim, why: str) -> None:
+        since = self._every_since or every.owner
+        first = why_first(since, claim.owner)
+        self._tell_of(
+            claim, every, why, first if since == every.owner else f"to which {since} leaves them, {first}"
+        )
+
+    def _tell_of(self, claim: Claim, winner: Claim, why: str, first: str) -> None:
+        message = f"{why}; requests for {quoted(winner.path)} of {self._shown} go to {winner.owner}, {first}"
         self._report(claim.owner, f"{claim.field}.path", Reason.PATH_CONFLICT, message)
 
     def _tell_taken(self, claim: Claim, path: str) -> None:

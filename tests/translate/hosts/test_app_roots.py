@@ -137,6 +137,25 @@ class AppRootTests(SynchronousTestCase):
             self.assertEqual(self.taken(older, between, rooted), ("a", Match.EXACT))
             self.assertEqual(self.taken(older, between, rooted, shared=True), ("bb", Match.EXACT))
 
+    def test_exact_path_that_became_a_prefix(self) -> None:
+        """Where the Exact path of an older Ingress is left to the prefix of its namespace, which is younger, that has it from the older one on."""
+        older = exact("a")
+        asking = ingress("ccc", "/", host="a.test", use_regex="true")
+        between = evolve(ingress("bb", "/b", host="a.test", app_root="/b"), key=ObjectKey("other", "bb"))
+        self.assertEqual(self.taken(older, between), ("a", Match.EXACT))
+        self.assertEqual(self.taken(older, between, asking), ("ccc", Match.EXPRESSION))
+        self.assertEqual(self.taken(older, between, asking, path=b"/b")[0], "bb")
+        problems = Follower(TranslateOptions(), [older, between, asking]).expected().problems
+        (told,) = [one for one in problems if "app-root" in one.message]
+        self.assertEqual((told.name, told.reason), ("bb", Reason.PATH_CONFLICT))
+        self.assertIn(
+            "go to Ingress demo/ccc, to which Ingress demo/a leaves them, which is older", told.message
+        )
+        # Nobody had it before, or all are of one realm.
+        first = evolve(ingress("a", "/b", host="a.test", app_root="/b"), key=ObjectKey("other", "a"))
+        self.assertEqual(self.taken(first, exact("bb"), asking), ("a", Match.EXACT))
+        self.assertEqual(self.taken(older, between, asking, shared=True), ("bb", Match.EXACT))
+
     def test_every_path_of_another_namespace(self) -> None:
         """What another namespace had with all paths before stays with it, also where app-root is of an Ingress without ``/``."""
         rooted = ingress("bb", "/b", host="a.test", app_root="/app")
