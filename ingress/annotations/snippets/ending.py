@@ -12,6 +12,7 @@ from ingress.annotations.contract.snippet_blocks import After, Block, Break, If,
 from ingress.annotations.redirects.url_redirects import UrlRedirect
 from ingress.annotations.requests.path_rewrites import PathRewrite, RewriteRedirect
 from ingress.annotations.snippets.filters import PathCaptures, PathStatements
+from ingress.annotations.snippets.levels import searches
 from ingress.annotations.snippets.running import known_course
 from ingress.filters import Facts, Filter, FilterSpec, Phase, Reply, RequestEdit, Services
 from ingress.model.frozen import frozen
@@ -85,18 +86,9 @@ def _capturing_again(specs: Sequence[FilterSpec]) -> Iterator[FilterSpec]:
         if isinstance(one, PathCaptures):
             captures = one
         elif (
-            isinstance(one, PathStatements) and captures is not None and is_rewritten and _searches(one.block)
+            isinstance(one, PathStatements) and captures is not None and is_rewritten and searches(one.block)
         ):
             yield evolve(captures, is_after=True)
-
-
-def _searches(block: Block) -> bool:
-    """Whether statements of *block* may look for expressions."""
-    return any(
-        isinstance(one, Rewrite)
-        or (isinstance(one, If) and (one.condition.search is not None or _searches(one.block)))
-        for one in block.statements
-    )
 
 
 def _may_end(block: Block) -> bool:

@@ -38,7 +38,15 @@ from ingress.annotations.snippets.filters import (
     SnippetAnswers,
     SnippetEdits,
 )
-from ingress.annotations.snippets.levels import Layers, blocks_of, bound, captures_of, levels_of, rewrites
+from ingress.annotations.snippets.levels import (
+    Layers,
+    blocks_of,
+    bound,
+    captures_of,
+    levels_of,
+    rewrites,
+    searches,
+)
 from ingress.filters import FilterSpec, Phase
 from ingress.model.cluster.problems import Reason
 from ingress.model.frozen import frozen
@@ -92,19 +100,22 @@ def snippet_filters(settings: SnippetSettings, facts: RouteFacts) -> tuple[Filte
         unquote_to_bytes(facts.path) if server.locations and not facts.is_expression else b"",
         facts.is_exact and bool(server.locations),
         facts.is_relative and bool(location.block.statements),
-        *_captured(facts, http, server, location),
+        _captured(facts, http, server, location),
     )
     # What an Ingress lacks itself is told and closed where it is read.
     operators = (http, settings.operators_server, settings.operators_location)
     return (_GUARD_MISSING, *specs) if any(one.lacks_guard for one in operators) else specs
 
 
-def _captured(facts: RouteFacts, *snippets: Snippet) -> tuple[str, frozenset[str]]:
-    """Return the expression of the path, and which of its groups *snippets* name; nothing where there are none."""
-    if not facts.is_expression or "(" not in facts.path:
-        return "", frozenset()
+def _captured(facts: RouteFacts, *snippets: Snippet) -> PathCaptures | None:
+    """Return what captures the groups of the path that *snippets* name, or forgets those of expressions that they asked; None where there are none."""
+    if not facts.is_expression:
+        return None
+    if "(" not in facts.path:
+        is_asked = any(searches(snippet.block) for snippet in snippets) and any(map(captures_of, snippets))
+        return PathCaptures("", ()) if is_asked else None
     names = frozenset(name for snippet in snippets for name in captures_of(snippet))
-    return (facts.path, names) if names and is_run(facts.path) else ("", frozenset())
+    return PathCaptures(facts.path, tuple(sorted(names))) if names and is_run(facts.path) else None
 
 
 @lru_cache(maxsize=1024)
@@ -115,8 +126,7 @@ def _specs(
     path: bytes,
     is_exact: bool,
     is_relative: bool,
-    expression: str,
-    captures: frozenset[str],
+    captures: PathCaptures | None,
 ) -> tuple[FilterSpec, ...]:
     blocks = (http.block, *blocks_of(server), location.block)
     levels = tuple(levels_of(blocks))
@@ -125,8 +135,8 @@ def _specs(
     specs: list[FilterSpec] = []
     if server.block.statements or server.locations:
         specs.append(ServerStatements(server.block, server.locations, path, is_exact))
-    if captures:
-        specs.append(PathCaptures(expression, tuple(sorted(captures))))
+    if captures is not None:
+        specs.append(captures)
     if location.block.statements:
         specs.append(PathStatements(location.block, is_relative))
     if any(level.access or level.by_method or level.kept for level in levels):

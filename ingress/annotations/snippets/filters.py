@@ -86,7 +86,10 @@ class ServerStatements:
 
 @frozen(cache_hash=True)
 class PathCaptures:
-    """Gives ``$1`` and the others what the expression of the path captured, before anything of the snippet of the path looks at them."""
+    """Gives ``$1`` and the others what the expression of the path captured, before anything of the snippet of the path looks at them.
+
+    Without a *path* that is nothing: as in nginx, an expression without groups leaves none to who asked before.
+    """
 
     phase: ClassVar[Phase] = Phase.REWRITE
     name: ClassVar[str] = "snippet-captures"
@@ -99,11 +102,13 @@ class PathCaptures:
 
     def describe(self) -> str:
         """Name the groups."""
+        if not self.path:
+            return "snippets find nothing that the path captures"
         return f"snippets may name what {self.path} captures: {', '.join(f'${one}' for one in self.groups)}"
 
     def make(self, services: Services) -> Filter:
         """Make the filter that captures."""
-        capturing = Capturing(read_path_expression(self.path), self.groups)
+        capturing = Capturing(read_path_expression(self.path), self.groups) if self.path else None
 
         def judge(facts: Facts) -> None:
             course = course_of(facts)

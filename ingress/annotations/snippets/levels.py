@@ -55,6 +55,15 @@ def rewrites(blocks: Iterable[Block]) -> bool:
     return False
 
 
+def searches(block: Block) -> bool:
+    """Whether statements of *block* may look for expressions."""
+    return any(
+        isinstance(one, Rewrite)
+        or (isinstance(one, If) and (one.condition.search is not None or searches(one.block)))
+        for one in block.statements
+    )
+
+
 def blocks_of(snippet: Snippet) -> tuple[Block, ...]:
     """Return all blocks of a snippet that stand by themselves."""
     return (snippet.block, *(location.block for location in snippet.locations))

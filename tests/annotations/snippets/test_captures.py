@@ -68,6 +68,25 @@ class PathTests(SynchronousTestCase):
             )
             self.assertEqual(told(stage, on("/u/ann/b?a=x")), {b"X": shown}, statement)
 
+    def test_expressions_before_a_path_without_groups(self) -> None:
+        """A path that is an expression has the last word also where it captures nothing, as in nginx; one that is none says nothing."""
+        server = 'if ($arg_a ~ "(x)") { set $seen $1; }'
+        shown = 'proxy_set_header X "[$1]";'
+        for path, is_expression, value in (
+            ("/u/.*", True, b"[]"),
+            ("/u/ann", True, b"[]"),
+            ("/u", False, b"[x]"),
+        ):
+            stage = Stage(shown, server=server, path=path, is_expression=is_expression)
+            self.assertEqual(told(stage, on("/u/ann?a=x")), {b"X": value}, path)
+        stage = Stage(
+            'if ($arg_a ~ "(x)") { set $seen $1; } proxy_set_header X "[$1$seen]";',
+            path="/u/.*",
+            is_expression=True,
+            further=(PathRewrite("/u/.*", parse_rewrite_target("/new")),),
+        )
+        self.assertEqual(told(stage, on("/u/ann?a=x")), {b"X": b"[x]"})
+
     def test_searched_once(self) -> None:
         """The path is searched once, and not again behind the statements: that may take as long as to look for the route."""
         asked = []
@@ -101,6 +120,8 @@ class PathTests(SynchronousTestCase):
             (Stage(asked, path=USERS), False),
             (Stage(asked, path="/u/.*", is_expression=True), False),
             (Stage(asked, path="/u/(?=a)(.*)", is_expression=True), False),
+            (Stage(asked, server='if ($host ~ "a") { set $b c; }', path="/u/.*", is_expression=True), True),
+            (Stage("", server='if ($host ~ "a") { set $b c; }', path="/u/.*", is_expression=True), False),
             (Stage('more_set_headers "X: $host";', path=USERS, is_expression=True), False),
         ):
             self.assertEqual(any(isinstance(one, PathCaptures) for one in stage.specs()), looks, stage.path)
