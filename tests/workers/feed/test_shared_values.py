@@ -10,8 +10,11 @@ from weakref import ref
 from attrs import frozen
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.routing.route import Route
 from ingress.workers.feed import shared_values
-from ingress.workers.feed.shared_values import AT_ONCE, LEFT_AT_ONCE, MOST_AT_ONCE, SharedValues
+from ingress.workers.feed.shared_values import AT_ONCE, FEW, LEFT_AT_ONCE, MOST_AT_ONCE, SharedValues
+from tests.fakes.counting import calls
+from tests.routing.test_expression_routes import expression
 
 
 class Sort(Enum):
@@ -194,9 +197,18 @@ class LettingGoTests(SynchronousTestCase):
         self.assertLess(longest, 3 * AT_ONCE)
         self.assertEqual([len(values) for values in kept], [100] * 3)
 
+    def test_tidy_of_routes(self) -> None:
+        """A step lets go of few routes, which are hashed for that with all that they have."""
+        for number in range(FEW + 1):
+            made = expression(f"/{number}(.*)")
+            self.values.sharing(Route)(made, made)
+        del made
+        self.assertLess(calls(self.values.tidy), 5000)
+        self.assertEqual(len(self.values), FEW + 1 - AT_ONCE)
+
     def test_tidy_between_changes(self) -> None:
         """A look at all values comes to its end though nothing else comes, and keeps none that is replaced meanwhile."""
-        some = [self.part(str(number)) for number in range(3 * AT_ONCE)]
+        some = [self.part(str(number)) for number in range(FEW + 1)]
         self.values.tidy()
         gone = ref(some[0])
         self.values.leave(some[:1])
