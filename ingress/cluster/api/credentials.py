@@ -166,8 +166,13 @@ class CredentialSource:
     def _plugin_of(self, config: dict[str, Any]) -> Callable[[], PluginCredentials] | None:
         """Return what runs the plugin that *config*, with one user and one cluster, asks for; None where it asks none."""
         user, cluster = config["users"][0]["user"], config["clusters"][0]["cluster"]
-        # Of the process, as kubectl does it: what stands for the environment in tests has no PATH.
-        return partial(run_plugin, user["exec"], cluster) if asks_plugin(user) else None
+        if not asks_plugin(user):
+            return None
+        if self.server is not None:
+            # It may have credentials for the one that is asked alone.
+            cluster = {**cluster, "server": _host(self.server)}
+        # The environment of the process, as kubectl does it: what stands for that in tests has no PATH.
+        return partial(run_plugin, user["exec"], cluster)
 
     def _fill_from_service_account(self, configuration: Configuration) -> str:
         token = self.service_account_directory / "token"
@@ -298,12 +303,17 @@ def _refine(configuration: Configuration, server: str | None) -> None:
             loaders_hook(configuration)
             configuration.refresh_api_key_hook = refine
         if server is not None:
-            configuration.host = server.rstrip("/")
+            configuration.host = _host(server)
         token = configuration.api_key.get("BearerToken")
         if token is not None:
             configuration.api_key["BearerToken"] = token.strip()
 
     refine(configuration)
+
+
+def _host(server: str) -> str:
+    """Return *server* as the package has addresses: paths are put behind it."""
+    return server.rstrip("/")
 
 
 def _check_url(origin: str, url: str) -> None:

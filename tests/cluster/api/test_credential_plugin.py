@@ -304,3 +304,14 @@ class SourceTests(CredentialCase):
         error = self.assertRaises(KubernetesError, connection.get, "/version", [])
         self.assertEqual((error.status, error.reason), (0, "NoCredentials"))
         self.assertIn("ended with status 1: no session", error.message)
+
+    def test_server(self) -> None:
+        """One that wants to know its cluster is told the server that is asked, be it another one than that of the kubeconfig."""
+        program = (
+            "import json, os; told = json.loads(os.environ['KUBERNETES_EXEC_INFO'])['spec']['cluster'];"
+            f"print(json.dumps({{**{GOOD!r}, 'status': {{'token': told['server']}}}}))"
+        )
+        source = self.source(plugin(program, provideClusterInfo=True), "https://10.0.0.1")
+        for server, told in ((None, "https://10.0.0.1"), ("https://127.0.0.1:1234/", "https://127.0.0.1:1234")):
+            loaded = evolve(source, server=server).load()
+            self.assertEqual((self.token(loaded), loaded.host), (f"Bearer {told}", told))
