@@ -8,24 +8,39 @@ state (``ingress.proxy.exchange.exchange``).
 
 
 class StartError(Exception):
-    """The process cannot start; the message is one line for the operator."""
+    """The process cannot start; *message* and *aside* are one line for the operator.
+
+    An *aside* is what a program of somebody else wrote.  It may have secrets, and is for the log and the terminal alone.
+    """
+
+    def __init__(self, message: str, aside: str = "") -> None:
+        super().__init__(f"{message}: {aside}" if aside else message)
+        self.message = message
+        self.aside = aside
 
 
 class KubernetesError(Exception):
     """The API server refused a request.
 
     *status* is the HTTP status, *reason* the ``Status.reason`` (``Expired``,
-    ``Forbidden`` ...), *retry_after_seconds* what the server asked for.
+    ``Forbidden`` ...), *retry_after_seconds* what the server asked for.  The *aside* is as that of a ``StartError``,
+    and not in the text.
     """
 
     def __init__(
-        self, status: int, reason: str, message: str, retry_after_seconds: float | None = None
+        self,
+        status: int,
+        reason: str,
+        message: str,
+        retry_after_seconds: float | None = None,
+        aside: str = "",
     ) -> None:
         super().__init__(f"{status} {reason}: {message}")
         self.status = status
         self.reason = reason
         self.message = message
         self.retry_after_seconds = retry_after_seconds
+        self.aside = aside
 
 
 class ComputingRefused(Exception):  # noqa: N818 - nothing failed

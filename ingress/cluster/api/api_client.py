@@ -31,6 +31,7 @@ from ingress.cluster.api.api_status import (
     error_from_status,
     one_line,
 )
+from ingress.cluster.api.credential_plugin import PluginError
 from ingress.cluster.api.credentials import CredentialSource, proxy_of
 from ingress.cluster.api.interruptible_pools import pool_classes
 from ingress.cluster.api.package_parts import ApiException, Configuration, RESTClientObject
@@ -97,8 +98,8 @@ class ApiAccess:
         self._configuration: Configuration | None = None
         self._generation = 0
         self._renewed = 0.0
-        self.trouble = ""
-        """Why credentials that were refused could not be loaded anew; empty where they could, or were not tried."""
+        self.trouble: StartError | None = None
+        """Why credentials that were refused could not be loaded anew; None where they could, or were not tried."""
         self.namespace = ""
         """The namespace that we are in, or that the kubeconfig names; known once loaded."""
         self.proxy = ""
@@ -129,9 +130,9 @@ class ApiAccess:
             self._renewed = now
             try:
                 self._read()
-                self.trouble = ""
+                self.trouble = None
             except StartError as error:
-                self.trouble = str(error)
+                self.trouble = error
                 log.warn("credentials cannot be loaded anew: {reason}", reason=str(error))
             except Exception:
                 # Whoever renews is in the middle of a failure, and a thread that would end by this one.
@@ -196,6 +197,8 @@ class ApiConnection:
         client = self._present_client()
         try:
             url, headers = self._access.addressed(client, request)
+        except PluginError as error:
+            raise KubernetesError(0, NO_CREDENTIALS, error.message, aside=error.aside) from None
         except Exception as error:
             # The loaders of the package raise whatever an unreadable file or a bad plugin brings up.
             raise KubernetesError(0, NO_CREDENTIALS, _reason(error)) from None
@@ -217,9 +220,11 @@ class ApiConnection:
         response = ApiResponse(answer, self._deadline)
         if not 200 <= answer.status <= 299:
             refusal = response.refusal(request.path)
-            if refusal.status == HTTPStatus.UNAUTHORIZED and self._access.trouble:
-                message = f"{refusal.message}, and credentials cannot be loaded anew: {self._access.trouble}"
-                raise KubernetesError(refusal.status, refusal.reason, message, refusal.retry_after_seconds)
+            trouble = self._access.trouble
+            if refusal.status == HTTPStatus.UNAUTHORIZED and trouble is not None:
+                message = f"{refusal.message}, and credentials cannot be loaded anew: {trouble.message}"
+                seconds = refusal.retry_after_seconds
+                raise KubernetesError(refusal.status, refusal.reason, message, seconds, trouble.aside)
             raise refusal
         return response
 

@@ -44,7 +44,7 @@ class Contact:
         self._said: dict[str, float] = {}
         self._is_silent = False
         self.trouble = ""
-        """The cause of what goes wrong at the moment; empty when nothing does."""
+        """The cause of what goes wrong at the moment; empty when nothing does.  Everybody may see it, so it has no aside of an error."""
 
     def failed(self, error: KubernetesError, about: str = "") -> None:
         """Note an error, met when *about* was asked for where that is a single object."""
@@ -53,7 +53,8 @@ class Contact:
             cause = f"{about}: {cause}"
         if is_of_the_server(error):
             self.trouble = cause
-            self._outage.lost(self._name, cause, holds=self._holds)
+            told = f"{cause}: {error.aside}" if error.aside else cause
+            self._outage.lost(self._name, told, holds=self._holds)
         else:
             self._outage.regained(self._name)
             if about:

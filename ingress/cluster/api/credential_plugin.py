@@ -4,7 +4,8 @@ https://kubernetes.io/docs/reference/access-authn-authz/authentication/#client-g
 what they print.  The ``kubernetes`` package would run them, too, without a bound of time, and go on as nobody where one fails.
 
 Running one blocks.  Messages say which command it was, how it ended and the last of what it wrote to standard error; never anything of
-what it printed, which has the token.
+what it printed, which has the token.  What it wrote may have secrets, too, such as a command of a shell that shows what it does: it is kept
+apart, for the log and the terminal alone.
 """
 
 import json
@@ -13,7 +14,7 @@ import signal
 import subprocess
 import sys
 from base64 import b64encode
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from selectors import EVENT_READ, DefaultSelector
@@ -30,10 +31,6 @@ log = Logger()
 
 PLUGIN_SECONDS: Final = 60.0
 """How long one may take, unless somebody sits at the terminal."""
-RENEWED_BEFORE_SECONDS: Final = 60.0
-"""How long before the end of a token the next one is asked for."""
-PAUSE_SECONDS: Final = 10.0
-"""How long a plugin is left alone after it ran for another token, whatever came of it: each request asks."""
 MOST_PRINTED: Final = 1 << 20
 """Bytes that one may print; a certificate with its key has some thousands."""
 _MOST_SHOWN: Final = 240
@@ -52,7 +49,12 @@ _PAIR: Final = (
 
 
 class PluginError(Exception):
-    """A plugin cannot be run, or failed; says why in one line."""
+    """A plugin cannot be run, or failed; says why in one line, with what it wrote itself as an *aside* (``ingress.errors``)."""
+
+    def __init__(self, message: str, aside: str = "") -> None:
+        super().__init__(f"{message}: {aside}" if aside else message)
+        self.message = message
+        self.aside = aside
 
 
 @frozen
@@ -106,10 +108,10 @@ def run_plugin(
     if plugin.get("provideClusterInfo"):
         spec["cluster"] = _cluster_info(cluster)
     asked = {"apiVersion": plugin["apiVersion"], "kind": "ExecCredential", "spec": spec}
-    status, printed, said = 0, b"", b""
-    failure = ""
+    status, printed, written = 0, b"", b""
+    failure = said = ""
     try:
-        status, printed, said = _run(
+        status, printed, written = _run(
             [command, *arguments],
             {**environ, **variables, "KUBERNETES_EXEC_INFO": json.dumps(asked)},
             None if is_at_terminal else seconds,
@@ -123,11 +125,12 @@ def run_plugin(
         failure += f" ({one_line(hint)})" if isinstance(hint, str) and hint else ""
     if status:
         how = f"status {status}" if status > 0 else f"signal {-status}"
-        failure = f"{shown} ended with {how}{'' if is_at_terminal else _said(said)}"
+        failure, said = f"{shown} ended with {how}", _said(written)
+        failure += "" if said or is_at_terminal else " and wrote nothing to standard error"
     elif len(printed) > MOST_PRINTED:
         failure = f"{shown} printed more than {MOST_PRINTED} bytes"
     if failure:
-        raise PluginError(failure)
+        raise PluginError(failure, said)
     return _credentials(printed.decode("utf-8", "replace"), str(plugin["apiVersion"]), shown)
 
 
@@ -206,11 +209,9 @@ def _is_terminal() -> bool:
 
 
 def _said(written: bytes) -> str:
-    """Return the last of what was *written* to standard error, as the end of a sentence."""
+    """Return the last of what was *written* to standard error."""
     text = " ".join(written.decode("utf-8", "replace").split())
-    if not text:
-        return " and wrote nothing to standard error"
-    return f": {one_line(text if len(text) <= _MOST_SHOWN else f'… {text[-_MOST_SHOWN:]}')}"
+    return one_line(text if len(text) <= _MOST_SHOWN else f"… {text[-_MOST_SHOWN:]}")
 
 
 def _credentials(printed: str, version: str, shown: str) -> PluginCredentials:
@@ -284,37 +285,3 @@ def _cluster_info(cluster: Mapping[str, Any]) -> dict[str, object]:
         if isinstance(one, dict) and one.get("name") == "client.authentication.k8s.io/exec":
             told["config"] = one.get("extension")
     return told
-
-
-def keep_renewed(
-    configuration: Any,
-    credentials: PluginCredentials,
-    run: Callable[[], PluginCredentials],
-    wall: Callable[[], float],
-    clock: Callable[[], float],
-) -> None:
-    """Have *configuration* use the token of *credentials* and, once that is about to end, those of another *run*.
-
-    *wall* returns seconds of the epoch, *clock* monotonic ones.  Once the token has ended, requests fail with ``PluginError`` as long as the plugin does.
-    """
-    last_run = clock()
-    failure = ""
-
-    def refresh(configuration: Any) -> None:
-        nonlocal credentials, last_run, failure
-        ends_at = credentials.ends_at
-        now = wall()
-        if ends_at is not None and now >= ends_at - RENEWED_BEFORE_SECONDS:
-            if clock() - last_run >= PAUSE_SECONDS:
-                last_run = clock()
-                try:
-                    credentials, failure = run(), ""
-                except PluginError as error:
-                    failure = str(error)
-                    log.warn("credentials cannot be loaded anew: {reason}", reason=failure)
-            if failure and now >= ends_at:
-                raise PluginError(failure)
-        configuration.api_key["BearerToken"] = f"Bearer {credentials.token}"
-
-    refresh(configuration)
-    configuration.refresh_api_key_hook = refresh

@@ -25,7 +25,6 @@ from ingress.cluster.api.credential_plugin import (
     PluginCredentials,
     PluginError,
     asks_plugin,
-    keep_renewed,
     run_plugin,
 )
 from ingress.cluster.api.kubeconfig_shape import (
@@ -41,6 +40,7 @@ from ingress.cluster.api.package_parts import (
     InClusterConfigLoader,
     should_bypass_proxies,
 )
+from ingress.cluster.api.token_renewal import TokenRenewal
 from ingress.errors import StartError
 from ingress.model.frozen import frozen
 
@@ -150,9 +150,11 @@ class CredentialSource:
                 config["users"][0]["user"] = plugged.stand_in(config["users"][0]["user"])
             load_kube_config_from_dict(config, client_configuration=configuration, persist_config=False)
             if run is not None and plugged is not None and plugged.token:
-                keep_renewed(configuration, plugged, run, self.wall, self.clock)
-        except (KubeconfigError, PluginError) as error:
+                TokenRenewal(plugged, run, self.wall, self.clock).keep(configuration)
+        except KubeconfigError as error:
             raise StartError(f"{origin}: {error}") from None
+        except PluginError as error:
+            raise StartError(f"{origin}: {error.message}", error.aside) from None
         except OSError as error:
             raise _unreadable(origin, error) from None
         except ConfigException as error:

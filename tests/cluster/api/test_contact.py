@@ -82,3 +82,10 @@ class ContactTests(SynchronousTestCase):
             self.contact.troubled("it ended at once")
             self.contact.regained()
         self.assertEqual(len(events), 1)
+
+    def test_aside(self) -> None:
+        """What a program of somebody else wrote is for the log, and for nobody who is not to read that."""
+        with capturedLogs() as events:
+            self.contact.failed(KubernetesError(0, "NoCredentials", "it failed", aside="its words"))
+        self.assertIn("it failed: its words", formatEvent(events[0]))
+        self.assertEqual(self.contact.trouble, "it failed")

@@ -10,22 +10,17 @@ from typing import Any
 import yaml
 from attrs import evolve
 from twisted.internet.task import Clock
-from twisted.logger import capturedLogs, formatEvent
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster.api.api_client import ApiAccess, ApiConnection
 from ingress.cluster.api.credential_plugin import (
     MOST_PRINTED,
-    PAUSE_SECONDS,
-    RENEWED_BEFORE_SECONDS,
     PluginCredentials,
     PluginError,
     asks_plugin,
-    keep_renewed,
     run_plugin,
 )
 from ingress.cluster.api.credentials import CredentialSource
-from ingress.cluster.api.package_parts import Configuration
 from ingress.errors import KubernetesError, StartError
 from tests.cluster.api.test_credentials import CredentialCase
 from tests.fakes.apiserver.kubeconfig import kubeconfig
@@ -83,6 +78,10 @@ class RunTests(SynchronousTestCase):
             ("import os; os.kill(os.getpid(), 9)", "ended with signal 9 and wrote nothing to standard error"),
         ):
             self.assertEqual(self.refusal(plugin(program)), f"the credential plugin it {said}")
+        asked = plugin("raise SystemExit('it said')")
+        error = self.assertRaises(PluginError, run_plugin, asked, {})
+        self.assertEqual(error.aside, "it said")
+        self.assertNotIn("it said", error.message)
         long = self.refusal(plugin("raise SystemExit('x' * 5000 + ' at last')"))
         self.assertTrue(long.endswith("x at last"), long)
         self.assertLess(len(long), 400)
@@ -211,61 +210,6 @@ class RunTests(SynchronousTestCase):
         self.assertFalse(asks_plugin({}))
 
 
-class RenewedTests(SynchronousTestCase):
-    """Tokens that end."""
-
-    def setUp(self) -> None:
-        self.clock = Clock()
-        self.runs = 0
-        self.failure = ""
-        self.next = PluginCredentials("next", ends_at=2000.0)
-        self.configuration = Configuration()
-        first = PluginCredentials("first", ends_at=1000.0)
-        keep_renewed(self.configuration, first, self.run_it, self.clock.seconds, self.clock.seconds)
-
-    def run_it(self) -> PluginCredentials:
-        """Stand for the plugin."""
-        self.runs += 1
-        if self.failure:
-            raise PluginError(self.failure)
-        return self.next
-
-    def token(self) -> str:
-        """Return what a request would carry."""
-        return str(self.configuration.auth_settings()["BearerToken"]["value"]).removeprefix("Bearer ")
-
-    def test_before_the_end(self) -> None:
-        """The next token is asked for a minute before the end, and once."""
-        self.clock.advance(1000.0 - RENEWED_BEFORE_SECONDS - 1)
-        self.assertEqual((self.token(), self.runs), ("first", 0))
-        self.clock.advance(1)
-        self.assertEqual([self.token(), self.token(), self.runs], ["next", "next", 1])
-
-    def test_failing(self) -> None:
-        """While the plugin fails the token is used as long as it is good; then requests fail with the plugin's words, which is not run for each."""
-        self.failure = "it failed"
-        self.clock.advance(1000.0 - RENEWED_BEFORE_SECONDS)
-        with capturedLogs() as events:
-            self.assertEqual([self.token(), self.token()], ["first"] * 2)
-        (event,) = events
-        self.assertEqual(formatEvent(event), "credentials cannot be loaded anew: it failed")
-        self.clock.advance(RENEWED_BEFORE_SECONDS)
-        for _ in range(3):
-            self.assertEqual(str(self.assertRaises(PluginError, self.token)), "it failed")
-        self.assertEqual(self.runs, 2)
-        self.failure = ""
-        self.clock.advance(PAUSE_SECONDS)
-        self.assertEqual((self.token(), self.runs), ("next", 3))
-
-    def test_one_that_has_ended(self) -> None:
-        """A plugin whose tokens have ended already is left alone for a while, too."""
-        self.next = evolve(self.next, ends_at=0.0)
-        self.clock.advance(1000.0)
-        for _ in range(3):
-            self.assertEqual(self.token(), "next")
-        self.assertEqual(self.runs, 1)
-
-
 class SourceTests(CredentialCase):
     """A kubeconfig with a plugin."""
 
@@ -303,7 +247,7 @@ class SourceTests(CredentialCase):
         self.addCleanup(connection.close)
         error = self.assertRaises(KubernetesError, connection.get, "/version", [])
         self.assertEqual((error.status, error.reason), (0, "NoCredentials"))
-        self.assertIn("ended with status 1: no session", error.message)
+        self.assertEqual((error.message[-19:], error.aside), ("ended with status 1", "no session"))
 
     def test_server(self) -> None:
         """One that wants to know its cluster is told the server that is asked, be it another one than that of the kubeconfig."""
@@ -312,6 +256,9 @@ class SourceTests(CredentialCase):
             f"print(json.dumps({{**{GOOD!r}, 'status': {{'token': told['server']}}}}))"
         )
         source = self.source(plugin(program, provideClusterInfo=True), "https://10.0.0.1")
-        for server, told in ((None, "https://10.0.0.1"), ("https://127.0.0.1:1234/", "https://127.0.0.1:1234")):
+        for server, told in (
+            (None, "https://10.0.0.1"),
+            ("https://127.0.0.1:1234/", "https://127.0.0.1:1234"),
+        ):
             loaded = evolve(source, server=server).load()
             self.assertEqual((self.token(loaded), loaded.host), (f"Bearer {told}", told))

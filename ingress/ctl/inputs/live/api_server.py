@@ -202,14 +202,15 @@ class ApiServer:
         return Mistake(f"{self.url} does not answer as an API server does: {why}")
 
     def _mistake(self, error: KubernetesError) -> Mistake:
+        why = f"{error.message}: {error.aside}" if error.aside else error.message
         if error.status == 401:
             said = f" ({self._said_in_loading[-1]})" if self._said_in_loading else ""
             return Mistake(
-                f"{self.url} does not take the credentials: {error.message}{said};"
+                f"{self.url} does not take the credentials: {why}{said};"
                 " they may have expired, so log in again, or name another --context"
             )
         if error.reason == NO_CREDENTIALS:
-            return Mistake(f"the credentials for {self.url} cannot be read: {error.message}")
+            return Mistake(f"the credentials for {self.url} cannot be read: {why}")
         if error.reason in (SILENT, SLOW):
             return Mistake(f"{self.url}: {error.message}")
         if error.status:
