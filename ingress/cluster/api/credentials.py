@@ -149,6 +149,9 @@ class CredentialSource:
                 plugged = run()
                 config["users"][0]["user"] = plugged.stand_in(config["users"][0]["user"])
             load_kube_config_from_dict(config, client_configuration=configuration, persist_config=False)
+            if "auth-provider" in config["users"][0]["user"] and not configuration.api_key.get("BearerToken"):
+                # The package goes on as nobody.
+                raise KubeconfigError("the auth-provider of the user has no token that can be used")
             if run is not None and plugged is not None and plugged.token:
                 TokenRenewal(plugged, run, self.wall, self.clock).keep(configuration)
         except KubeconfigError as error:
@@ -161,8 +164,9 @@ class CredentialSource:
             # What follows " in " is a path within the file, and that quotes whole entries.
             raise StartError(f"{origin}: {one_line(str(error).split(' in ', 1)[0])}") from None
         except Exception as error:
-            # The loader trusts the shape of what nobody judged before it, such as what stands below auth-provider.
-            raise StartError(f"{origin}: not the shape of a kubeconfig ({type(error).__name__})") from None
+            # The loader trusts the shape of what nobody judged before it, which is what stands below auth-provider.
+            what = "not the shape of a kubeconfig, or of its auth-provider"
+            raise StartError(f"{origin}: {what} ({type(error).__name__})") from None
         return f"{origin}, context {self.context}" if self.context else origin
 
     def _plugin_of(self, config: dict[str, Any]) -> Callable[[], PluginCredentials] | None:

@@ -41,6 +41,8 @@ _TEXTS_OF_USER: Final = (
     "username",
     "password",
 )
+_AUTH_PROVIDERS: Final = ("gcp", "oidc")
+"""Those that the package knows; it goes on as nobody with any other."""
 _FILES: Final = ("certificate-authority", "client-certificate", "client-key", "tokenFile")
 
 
@@ -174,6 +176,13 @@ def _cluster(entry: _Entry) -> dict[str, object]:
     cluster = _placed(entry, _mapping(entry.path, entry.content), _TEXTS_OF_CLUSTER)
     if not _text(entry.path, cluster, "server"):
         raise KubeconfigError(f"{entry.path}.server is missing: the cluster has no server")
+    # The package would take any text, "false" too, for yes, and verify no certificate.
+    _truth(entry.path, cluster, "insecure-skip-tls-verify")
+    extensions = cluster.get("extensions")
+    if extensions is not None and not isinstance(extensions, list):
+        raise KubeconfigError(
+            f"{entry.path}.extensions: a list is wanted, but this is {shape_of(extensions)}"
+        )
     proxy = _text(entry.path, cluster, "proxy-url")
     if proxy and not is_proxy(proxy):
         raise KubeconfigError(f"{entry.path}.proxy-url is no URL of a proxy, {PROXY_EXAMPLE}")
@@ -194,12 +203,22 @@ def _user(entry: _Entry) -> dict[str, object]:
     token = _text(entry.path, user, "token")
     if token and not (token.strip().isascii() and token.strip().isprintable()):
         raise KubeconfigError(f"{entry.path}.token has other characters than printable ones of ASCII")
+    if "auth-provider" in user:
+        path = f"{entry.path}.auth-provider"
+        name = _text(path, _mapping(path, user["auth-provider"]), "name")
+        if name not in _AUTH_PROVIDERS:
+            raise KubeconfigError(
+                f"{path}.name: there is no auth provider {one_line(name or '')!r}; there are {', '.join(_AUTH_PROVIDERS)}."
+                " A credential plugin (exec) does the same"
+            )
     if "exec" in user:
         path = f"{entry.path}.exec"
         plugin = _mapping(path, user["exec"])
         for field in ("command", "apiVersion"):
             if not _text(path, plugin, field):
                 raise KubeconfigError(f"{path}.{field} is missing")
+        _truth(path, plugin, "provideClusterInfo")
+        _text(path, plugin, "interactiveMode")
         command = str(plugin["command"])
         # One without a slash is looked for where all programs are.
         if "/" in command:
@@ -239,6 +258,12 @@ def _text(path: str, values: Mapping[str, object], field: str) -> str | None:
     # What has no path is of the file itself, which a prefix may name.
     dot = "." if path and not path.endswith(" ") else ""
     raise KubeconfigError(f"{path}{dot}{field}: text is wanted, but this is {shape_of(value)}")
+
+
+def _truth(path: str, values: Mapping[str, object], field: str) -> None:
+    value = values.get(field)
+    if value is not None and not isinstance(value, bool):
+        raise KubeconfigError(f"{path}.{field}: true or false is wanted, but this is {shape_of(value)}")
 
 
 def _names(entries: Mapping[str, _Entry]) -> str:

@@ -270,6 +270,39 @@ class KubeconfigShapeTests(CredentialCase):
             (user({"exec": SECRET}), "users[0].user.exec: an object is wanted, but this is text"),
             (user({"exec": {"command": SECRET}}), "users[0].user.exec.apiVersion is missing"),
             (
+                cluster(insecure_skip_tls_verify="false"),
+                "clusters[0].cluster.insecure-skip-tls-verify: true or false is wanted, but this is text",
+            ),
+            (
+                cluster(extensions=5),
+                "clusters[0].cluster.extensions: a list is wanted, but this is a number",
+            ),
+            (
+                user({"exec": {"command": "x", "apiVersion": "v1", "provideClusterInfo": "no"}}),
+                "users[0].user.exec.provideClusterInfo: true or false is wanted, but this is text",
+            ),
+            (
+                user({"exec": {"command": "x", "apiVersion": "v1", "interactiveMode": 5}}),
+                "users[0].user.exec.interactiveMode: text is wanted, but this is a number",
+            ),
+            (
+                user({"auth-provider": SECRET}),
+                "users[0].user.auth-provider: an object is wanted, but this is text",
+            ),
+            (
+                user({"auth-provider": {"name": "azure"}}),
+                "users[0].user.auth-provider.name: there is no auth provider 'azure'; there are gcp, oidc."
+                " A credential plugin (exec) does the same",
+            ),
+            (
+                user({"auth-provider": {"name": "oidc", "config": {"id-token": SECRET}}}),
+                "the auth-provider of the user has no token that can be used",
+            ),
+            (
+                user({"auth-provider": {"name": "oidc", "config": {"id-token": 5}}}),
+                "not the shape of a kubeconfig, or of its auth-provider (TypeError)",
+            ),
+            (
                 cluster(certificate_authority_data="x"),
                 "clusters[0].cluster.certificate-authority-data is no base64",
             ),
