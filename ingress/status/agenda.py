@@ -273,5 +273,5 @@ class Closures:
 
 
 def is_about_the_server(error: KubernetesError) -> bool:
-    """Whether the next object would meet the same error as this one."""
-    return error.status in (0, 401, 429, 503, 504)
+    """Whether the next object would meet the same error as this one, as far as the error alone tells (see ``Failing``)."""
+    return error.status in (0, 401, 429) or error.status >= 500

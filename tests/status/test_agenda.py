@@ -218,10 +218,10 @@ class PaceTests(SynchronousTestCase):
         """An error about one object holds up no other."""
         about = {
             status
-            for status in (0, 400, 401, 403, 404, 409, 422, 429, 500, 503, 504)
+            for status in (0, 400, 401, 403, 404, 409, 422, 429, 500, 502, 503, 504)
             if is_about_the_server(KubernetesError(status, "x", "y"))
         }
-        self.assertEqual(about, {0, 401, 429, 503, 504})
+        self.assertEqual(about, {0, 401, 429, 500, 502, 503, 504})
 
 
 class ClosuresTests(SynchronousTestCase):

@@ -7,6 +7,7 @@ from twisted.internet.task import Clock
 from twisted.logger import capturedLogs, formatEvent
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.cluster.api.api_thread import Outcome
 from ingress.errors import KubernetesError
 from ingress.history.problem_log import SETTLE_SECONDS
 from ingress.metrics.series.status import StatusMetrics
@@ -16,7 +17,7 @@ from ingress.model.cluster.problems import Problem, Reason
 from ingress.status.events import BOUNDS, MOST_PENDING, Events
 from ingress.status.refusals import Refusals
 from ingress.status.report_writer import Sending
-from tests.status.questions import FORBIDDEN, MISSING, UNREACHABLE, Questions
+from tests.status.questions import DONE, FORBIDDEN, MISSING, UNREACHABLE, Questions
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
 KNOWN = KubernetesError(409, "AlreadyExists", "it exists")
@@ -448,7 +449,7 @@ class EventWriterTests(SynchronousTestCase):
         self.assertEqual(sum("Not permitted" in formatEvent(event) for event in events), 1)
 
     def test_what_the_server_does_not_take(self) -> None:
-        """An Event that the API server does not take is not tried again; one that it fails on is, ever more rarely."""
+        """An Event that the API server does not take is not tried again; where the answer says something else it is, ever more rarely."""
         self.present = [problem("a"), problem("b")]
         self.writer.lead()
         self.clock.advance(0)
@@ -456,8 +457,25 @@ class EventWriterTests(SynchronousTestCase):
         for _ in range(4 * 3600):
             self.clock.advance(1)
             if self.questions.is_open:
-                self.questions.answer(KubernetesError(500, "InternalError", "x"))
+                self.questions.answer(KubernetesError(405, "MethodNotAllowed", "x"))
         self.assertEqual(self.told(), ["a", *["b"] * 12])
+
+    def test_server_that_fails(self) -> None:
+        """While the API server fails, Events are tried one at a time, once a minute in the end, and none is given up."""
+        self.present = [problem(name) for name in "abc"]
+        self.writer.lead()
+        self.answer_for(3600, KubernetesError(500, "InternalError", "etcd"))
+        before = len(self.told())
+        self.assertLess(before, 3600 / 25)
+        self.answer_for(120, DONE)
+        self.assertEqual(sorted(self.told()[before:]), ["a", "b", "c"])
+
+    def answer_for(self, seconds: int, outcome: Outcome) -> None:
+        """Let time pass, and give everything that is asked this answer."""
+        for _ in range(seconds):
+            self.clock.advance(1)
+            if self.questions.is_open:
+                self.questions.answer(outcome)
 
     def test_what_may_pass(self) -> None:
         """What something in between answers is no word of the API server: the Event is told later."""

@@ -17,6 +17,8 @@ from tests.status.statuses_case import ONE, TWO, US, WriterCase, key
 class TroubleTests(WriterCase):
     """What goes wrong."""
 
+    failure = UNREACHABLE
+
     def failed_writes(self) -> float:
         """Return how many writes were counted as failed."""
         return next(
@@ -186,13 +188,18 @@ class TroubleTests(WriterCase):
         self.answer_by_name(60, set())
         self.assertEqual(len(self.questions.asked), before)
 
+    def test_a_few_fail(self) -> None:
+        """So it is where a webhook fails for a few."""
+        self.failure = KubernetesError(500, "InternalError", "failed calling webhook")
+        self.test_a_few_hang()
+
     def answer_by_name(self, seconds: int, bad: set[str]) -> None:
-        """Let time pass, and answer what is asked: for *bad* that nothing comes."""
+        """Let time pass, and answer what is asked: for *bad* with a failure."""
         for _ in range(seconds * 10):
             self.turn(0.1)
             if self.questions.is_open:
                 name = self.questions.asked[-1].path.split("/")[-2]
-                self.questions.answer(UNREACHABLE if name in bad else DONE)
+                self.questions.answer(self.failure if name in bad else DONE)
 
 
 class ParallelTests(WriterCase):
@@ -251,6 +258,24 @@ class ParallelTests(WriterCase):
         self.many.answer()
         self.turn(2)
         self.assertEqual(self.names(), ["web"])
+
+    def test_server_that_fails(self) -> None:
+        """An API server that fails at whatever it is asked to write is asked ever more rarely, and not by each object in its turn."""
+        for number in range(300):
+            self.put(f"i{number:03}")
+        self.writer.lead()
+        for _ in range(600):
+            self.turn(1)
+            while self.many.open:
+                self.many.answer(0, KubernetesError(500, "InternalError", "etcdserver: request timed out"))
+        self.assertLess(len(self.many.asked), 30 * BOUNDS.under_way)
+        before = len(self.many.asked)
+        for _ in range(65):
+            self.turn(1)
+            while self.many.open:
+                self.many.answer()
+                self.turn()
+        self.assertEqual(len({request.path for request in self.many.asked[before:]}), 300)
 
     def test_trouble_of_many(self) -> None:
         """Ten errors at once, because the API server is busy, are one pause, not the tenth."""
