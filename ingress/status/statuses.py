@@ -17,6 +17,7 @@ Invariants:
 from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
 from datetime import datetime
+from math import inf
 
 from attrs import evolve
 from twisted.internet.defer import Deferred
@@ -53,6 +54,8 @@ _NEWS = frozenset({404, 409})
 _NO_NEWS: frozenset[int] = frozenset()
 _MOST_REFUSED = 3
 """... unless so many come in a row, and nothing on the way."""
+_TOLD_SECONDS = 10.0
+"""How long after a line about what was written the next one comes, as long as something is put off."""
 
 
 @frozen
@@ -128,7 +131,9 @@ class Statuses:
         self._beside: dict[ObjectId, tuple[ObjectId, ...]] = {}
         self._published: tuple[Address, ...] | None = None
         self._is_service_missing = False
+        # What was written and not told yet, and when something was told.
         self._counts: Counter[str] = Counter()
+        self._told_at = -inf
         # There when the addresses are to be removed; fires when they are.
         self._cleared: Deferred[None] | None = None
 
@@ -374,12 +379,14 @@ class Statuses:
         return self._sending.steady()
 
     def settled(self, *, is_all: bool) -> None:
-        """Say what was written since all was last as it should be."""
-        counts, self._counts = self._counts, Counter()
+        """Say what was written since that was last said; not at once again, where objects that were put off follow one by one."""
         if self._cleared is not None and not self._cleared.called:
-            self._see_whether_cleared(self._cleared, counts, is_all=is_all)
+            self._see_whether_cleared(self._cleared, self._counts, is_all=is_all)
         self._pauses.forget_old()
-        if counts:
+        now = self._sending.steady()
+        if self._counts and (is_all or now - self._told_at >= _TOLD_SECONDS):
+            self._told_at = now
+            counts, self._counts = self._counts, Counter()
             log.info(
                 "Wrote the status of {what}{addresses}",
                 what=_counted(counts),

@@ -73,6 +73,25 @@ class TroubleTests(WriterCase):
                 self.questions.answer(KubernetesError(422, "Invalid", "x"))
         self.assertLess(len(self.questions.asked), 140)
 
+    def test_put_off(self) -> None:
+        """Where many that were put off are written one after the other, that is not a line of the log for each, and all are counted."""
+        refused: set[str] = set()
+        with capturedLogs() as events:
+            self.writer.lead()
+            for number in range(300):
+                if number % 5 == 0:
+                    self.put(f"i{number}")
+                self.turn(0.1)
+                if self.questions.is_open:
+                    name = self.questions.asked[-1].path
+                    self.questions.answer(DONE if name in refused else KubernetesError(422, "Invalid", "x"))
+                    refused.add(name)
+            self.turn(10)
+            self.answer_all()
+        told = [str(event["what"]) for event in events if "what" in event]
+        self.assertEqual(sum(int(one.split()[0]) for one in told), 60)
+        self.assertLess(len(told), 6, told)
+
     def test_gone(self) -> None:
         """An Ingress that the API server does not know any more is left alone until its deletion arrives."""
         self.put("web")
