@@ -115,6 +115,12 @@ class Agenda(Generic[_K]):
                 return key
         return None
 
+    @property
+    def is_due(self) -> bool:
+        """Whether there is something to look at now."""
+        at = self.next_at()
+        return at is not None and at <= self._clock()
+
     def next_at(self) -> float | None:
         """Return when there is something to look at, None for never."""
         self._forget_outdated()
@@ -166,6 +172,10 @@ class Failing(Generic[_K]):
             return float(min(2.0 ** self._own[key], _LONGEST_PAUSE_SECONDS))
         self._suspects[key] = self._suspects.get(key, 0) + 1
         return None
+
+    def often(self, times: int) -> frozenset[_K]:
+        """Return the keys that failed so many times in a row, or more, though others were answered meanwhile."""
+        return frozenset(key for key, failures in self._own.items() if failures >= times)
 
     def answered(self, key: _K) -> None:
         """Note that the request of *key* was answered."""

@@ -168,6 +168,10 @@ class ReportWriter(Generic[_K, _C]):
         """Those of them that wait since what they take is forbidden."""
         return self._closed
 
+    def failing(self, times: int) -> Set[_K]:
+        """Return those for which the API server failed so many times in a row, or more, while it answered for others."""
+        return self._failing.often(times)
+
     def lead(self, keys: Iterable[_K]) -> None:
         """Begin, with all *keys* that there are."""
         self.is_leading = True
@@ -309,10 +313,10 @@ class ReportWriter(Generic[_K, _C]):
                 again = self._part.answered(key, write, outcome, is_overtaken=meanwhile.is_overtaken)
                 if (again and not meanwhile.is_dropped) or meanwhile.is_passed_over:
                     self._agenda.add((key,))
-                if not self._agenda:
-                    self._see_whether_settled()
         elif self.is_leading:
             self._failed(key, write, error, is_dropped=meanwhile.is_dropped)
+        if self.is_leading and not self._agenda.is_due:
+            self._see_whether_settled()
         self._schedule()
 
     def _permitted(self, write: Write[_C]) -> None:

@@ -396,7 +396,7 @@ class Statuses:
     def _see_whether_cleared(self, cleared: Deferred[None], counts: Counter[str], *, is_all: bool) -> None:
         """Tell that no address is left, but where the API server does not take that; what was counted is told with it."""
         given_up = {one for one, times in self._not_taken.items() if times >= _MOST_REFUSED}
-        given_up |= self._writer.closed
+        given_up |= self._writer.closed | self._writer.failing(_MOST_REFUSED)
         if not is_all and self.pending > len(given_up):
             return
         log.info("Removed the addresses of {what}", what=_counted(counts) or "0 Ingresses")

@@ -162,6 +162,22 @@ class SeveralKindsTests(WriterCase):
             gone = {(Kind.INGRESS, ObjectKey(name, f"{number}-{name}")): None for number in range(40)}
             self.writer.objects_changed(self.store.changed(gone))
 
+    def test_clearing_what_fails(self) -> None:
+        """Nor for those with which the API server fails, time and again, while it takes others."""
+        failure = KubernetesError(500, "InternalError", "failed calling webhook")
+        for number in range(20):
+            self.put(f"{number}-failing", ONE, writer=US)
+        self.put("web", ONE, writer=US)
+        cleared = self.writer.clear()
+        self.writer.lead()
+        for _ in range(30):
+            self.turn()
+            while asked := self.open():
+                self.many.answer(0, failure if asked[0].endswith("failing") else DONE)
+                self.turn()
+            self.turn(1)
+        self.successResultOf(cleared)
+
     def test_gone(self) -> None:
         """Of an object that is gone nothing is written, and nothing of it is remembered."""
         self.writer.lead()
