@@ -21,6 +21,7 @@ Nothing here knows the reactor; what goes there goes through ``DeltaQueue``.
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from math import inf
 from threading import Thread
 from typing import Protocol
 
@@ -137,6 +138,8 @@ class Reflector:
         self._list_cause = ""
         self._can_stream_list = True
         self._expirations = 0
+        # When a list was asked for without a pause, since the version had expired.
+        self._hurried_at = -inf
         self._absences = 0
         self._upstream_errors = 0
         # Whether the turn before ended otherwise than by a list in pages that went well.
@@ -459,7 +462,11 @@ class Reflector:
     def _expired(self) -> float:
         self._list_next("the resource version expired", "expired")
         self._expirations += 1
-        return 0.0 if self._expirations == 1 else self._backoff.failed()
+        now = self._clock()
+        is_first = self._expirations == 1 and now - self._hurried_at >= _LONG_WATCH_SECONDS
+        if is_first:
+            self._hurried_at = now
+        return 0.0 if is_first else self._backoff.failed()
 
     def _troubled(self, cause: str, at_least: float = 0.0) -> float:
         """A stream came to nothing; when this happens again and again, begin in another way."""

@@ -77,6 +77,18 @@ class WatchTests(ReflectorTestCase):
         self.turn(bookmark("6", ends=True))
         self.assertEqual(self.turn(EXPIRED), 0.8)
 
+    def test_expired_behind_events(self) -> None:
+        """So it is where an event or a bookmark comes first each time: lists of everything are not asked for without a pause."""
+        self.sync("a")
+        pauses = []
+        for version in range(10, 30, 2):
+            pauses.append(self.turn(bookmark(str(version)), error_event(410, "Expired")))
+            self.assertEqual(self.turn(bookmark(str(version + 1), ends=True)), 0.0)
+        self.assertEqual(pauses, [0.0, 0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 30.0, 30.0, 30.0])
+        # Once a version has lasted for a while, as before an outage, there is no reason to wait.
+        self.clock.advance(300)
+        self.assertEqual(self.turn(bookmark("40"), error_event(410, "Expired")), 0.0)
+
     def test_errors_in_the_stream(self) -> None:
         """An ERROR event is retried at its version; the third one leads to a list."""
         self.sync("a")
