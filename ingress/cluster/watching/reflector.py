@@ -56,6 +56,8 @@ log = Logger()
 
 _SHORT_WATCH_SECONDS = 1.0
 _LONG_WATCH_SECONDS = 10.0
+_SHORT_WATCHES = 3
+"""So many watches in a row may end at once behind an event; from then on there is a pause behind each."""
 _TROUBLES_AT_ONE_VERSION = 3
 _BEHIND_SECONDS = 0.002
 _PAGE_SECONDS = 300.0
@@ -138,6 +140,7 @@ class Reflector:
         self._list_cause = ""
         self._can_stream_list = True
         self._expirations = 0
+        self._short_watches = 0
         # When a list was asked for without a pause, since the version had expired.
         self._hurried_at = -inf
         self._absences = 0
@@ -315,9 +318,13 @@ class Reflector:
         finally:
             if self._clock() - began >= _LONG_WATCH_SECONDS:
                 self._backoff.worked()
-        if self._version == version and self._clock() - began < _SHORT_WATCH_SECONDS:
+        if self._clock() - began >= _SHORT_WATCH_SECONDS:
+            self._short_watches = 0
+            return 0.0
+        if self._version == version:
             return self._troubled("it ended at once")
-        return 0.0
+        self._short_watches += 1
+        return 0.0 if self._short_watches <= _SHORT_WATCHES else _SHORT_WATCH_SECONDS
 
     # -- what comes in
 

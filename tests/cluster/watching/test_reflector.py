@@ -89,6 +89,14 @@ class WatchTests(ReflectorTestCase):
         self.clock.advance(300)
         self.assertEqual(self.turn(bookmark("40"), error_event(410, "Expired")), 0.0)
 
+    def test_ending_behind_events(self) -> None:
+        """Watches that each end at once behind an event or a bookmark, as by something in between, do not follow each other without a pause."""
+        self.sync("a")
+        pauses = [self.turn(bookmark(str(version))) for version in range(10, 17)]
+        self.assertEqual(pauses, [0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0])
+        self.assertEqual(self.turn(bookmark("20"), lambda: self.clock.advance(2)), 0.0)
+        self.assertEqual(self.turn(bookmark("21")), 0.0)
+
     def test_errors_in_the_stream(self) -> None:
         """An ERROR event is retried at its version; the third one leads to a list."""
         self.sync("a")
