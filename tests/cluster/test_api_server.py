@@ -297,6 +297,28 @@ class FaultTests(SourceTestCase):
 
         await self.until(lambda: types() == expected)
 
+    async def test_restored_from_a_backup(self) -> None:
+        """Where etcd was restored, and the API server takes a watch from a version of the future and is silent, as it does, all is listed anew."""
+        self.server.create(service("stays"))
+        backup = self.server.history.version
+        self.server.create(service("lost"))
+        self.server.history.advance()
+        content = await self.synced(read_seconds=0.5)
+        self.assertEqual(content.names(), {"stays", "lost"})
+        self.server.faults.add(RawBody(b"", "stay"), verb="watch", resource="services", times=None)
+        self.server.reset_connections()
+        self.server.history.restore(backup)
+        self.server.create(service("new"))
+        await self.until(
+            lambda: any(
+                call.query.get("limit") == "1" for call in self.server.requests_of("list", "services")
+            )
+        )
+        self.server.faults.clear()
+        await self.until(lambda: content.names() == {"stays", "new"})
+        # No watch from there was refused, which would lead to a list, too.
+        self.assertNotIn(504, {call.status for call in self.server.requests_of("watch", "services")})
+
 
 class TLSFaultTests(FaultTests):
     """The same over TLS."""

@@ -46,6 +46,10 @@ class ListWatchRequests:
             query.append(("continue", next_page))
         return query
 
+    def present(self) -> Query:
+        """One object at most, for the resource version that the API server has come to."""
+        return [*self._selector, ("limit", "1")]
+
     def streaming_list(self) -> Query:
         """A watch that begins with all objects."""
         return [

@@ -11,6 +11,11 @@ A turn answers with the seconds to wait before the next.  A watch that ended pro
 silent, is begun again at once; every error waits.  A version that is gone (410), and one at
 which the watch makes trouble three times, is dropped, so that the next turn lists.
 
+The same goes for a version that the API server has not come to: it has gone back, since etcd was restored from a backup.
+It takes a watch from there all the same, and sends nothing until it has come so far again, which may take hours
+(https://github.com/kubernetes/kubernetes/issues/107457).  So a watch that was silent from its beginning is followed by a turn that asks
+for the present version, by a list of one object.
+
 Invariants: the resource version is that of the last event handed over, or the list's, and
 never that of an initial event, since those come in any order.  What was handed over is what
 the index holds.  An object is taken for deleted when an event says so, or when a list that
@@ -46,6 +51,8 @@ from ingress.cluster.watching.watch_events import (
     ObjectEvent,
     decoded_or_broken,
     event_from_json,
+    is_before,
+    page_from_json,
 )
 from ingress.errors import KubernetesError
 from ingress.metrics.series.watch import ReflectorCounts
@@ -60,6 +67,7 @@ _SHORT_WATCHES = 3
 """So many watches in a row may end at once behind an event; from then on there is a pause behind each."""
 _TROUBLES_AT_ONE_VERSION = 3
 _BEHIND_SECONDS = 0.002
+_WENT_BACK = "the API server has gone back behind the resource version"
 _PAGE_SECONDS = 300.0
 """How long a page of a list may take, however steadily it comes."""
 _MOST_PAGES = 10_000
@@ -141,6 +149,10 @@ class Reflector:
         self._can_stream_list = True
         self._expirations = 0
         self._short_watches = 0
+        # Whether the last watch sent nothing at all, so that its version may be one of the future.
+        self._is_in_doubt = False
+        # Whether the present one has sent anything.
+        self._has_heard = False
         # When a list was asked for without a pause, since the version had expired.
         self._hurried_at = -inf
         self._absences = 0
@@ -210,7 +222,7 @@ class Reflector:
         self._was_cut = True
         try:
             if version is not None:
-                return self._watch(version)
+                return self._look_at(version) if self._is_in_doubt else self._watch(version)
             if self._can_stream_list:
                 return self._stream_list()
             return self._page_list()
@@ -326,6 +338,20 @@ class Reflector:
         self._short_watches += 1
         return 0.0 if self._short_watches <= _SHORT_WATCHES else _SHORT_WATCH_SECONDS
 
+    def _look_at(self, version: str) -> float:
+        """See whether the API server has come to *version*, or has gone back."""
+        response = self._open(self._requests.present())
+        try:
+            body = response.read_all()
+        finally:
+            response.close()
+        with self._decoding:
+            present = page_from_json(decoded_or_broken(body)).resource_version
+        self._is_in_doubt = False
+        if is_before(present, version):
+            raise KubernetesError(410, "Expired", _WENT_BACK)
+        return 0.0
+
     # -- what comes in
 
     def _follow(self, query: Query) -> None:
@@ -339,6 +365,7 @@ class Reflector:
 
     def _take_all(self, response: ApiResponse) -> None:
         lines = LineSplitter()
+        self._has_heard = False
         while chunk := self._chunk(response):
             changes: Changes = {}
             try:
@@ -363,10 +390,12 @@ class Reflector:
             if error.reason == SILENT:
                 # Dead, or quiet: older API servers send no bookmarks for a kind without changes since their start.
                 self._contact.silent()
+                self._is_in_doubt = not self._has_heard
                 return b""
             raise
         self.counts.last_contact = self._clock()
         self._contact.heard()
+        self._has_heard = True
         return b"" if self._pause.is_over else chunk
 
     def _take(self, line: bytes, changes: Changes) -> None:
@@ -380,6 +409,8 @@ class Reflector:
         if isinstance(event, ErrorEvent):
             raise WatchError(event.error)
         if self._version is not None:
+            if isinstance(event, Bookmark) and is_before(event.resource_version, self._version):
+                raise WatchError(KubernetesError(410, "Expired", _WENT_BACK))
             self._move(event.resource_version)
         elif isinstance(event, Bookmark):
             if not event.ends_initial_events:
@@ -493,6 +524,7 @@ class Reflector:
         if self._version is not None:
             self.counts.relists[sort] += 1
             self._version = None
+            self._is_in_doubt = False
             self._list_cause = cause
 
 

@@ -1,8 +1,8 @@
 """One decoded line of a watch, or one entry of a list, as a value.  Pure.
 
 Sources: ``WatchEvent`` and ``ListMeta`` of ``meta/v1``; the annotation that ends the initial
-events of a streaming list is ``k8s.io/initial-events-end`` (KEP-3157).  Resource versions are
-opaque: they are compared for equality only.
+events of a streaming list is ``k8s.io/initial-events-end`` (KEP-3157).  Resource versions are whole numbers
+that grow, which all API servers have had and KEP-5504 promises; for us they are texts, of which one may be before another.
 """
 
 from sys import intern
@@ -57,6 +57,12 @@ class ListPage:
     resource_version: str
     next_page: str
     objects: tuple[ObjectEvent, ...]
+
+
+def is_before(version: str, other: str) -> bool:
+    """Whether *version* is an older one than *other*; not where one of them is no number."""
+    numbers = all(one.isascii() and one.isdigit() for one in (version, other))
+    return numbers and (len(version), version) < (len(other), other)
 
 
 def event_from_json(line: object) -> ObjectEvent | Bookmark | ErrorEvent:

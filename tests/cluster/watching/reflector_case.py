@@ -61,7 +61,7 @@ class Script:
             step()
         return b""
 
-    def read_all(self, seconds: float) -> bytes:
+    def read_all(self, seconds: float = 60.0) -> bytes:
         return b"".join(iter(self.read_chunk, b""))
 
     def close(self) -> None:

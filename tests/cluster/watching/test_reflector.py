@@ -11,6 +11,7 @@ from tests.cluster.watching.reflector_case import (
     bookmark,
     error_event,
     event,
+    page,
     service,
 )
 
@@ -147,6 +148,43 @@ class WatchTests(ReflectorTestCase):
         self.assertEqual(self.reflector.trouble, "")
         self.turn(bookmark("7"))
         self.assertEqual(self.last_query()["resourceVersion"], "6")
+
+    def test_gone_back(self) -> None:
+        """Behind a watch that sent nothing at all the present version is asked for: where that is an older one, all is listed anew."""
+        silence = (lambda: self.clock.advance(75), KubernetesError(0, SILENT, "no byte in time"))
+        self.sync("a", "b")
+        for present in ("5", "6", "10", "x"):
+            self.assertEqual(self.turn(*silence), 0.0)
+            self.assertEqual(self.turn(page(present, [("a", "1a")], "t")), 0.0)
+            self.assertEqual(self.last_query(), {"limit": "1"})
+        self.turn(bookmark("100"), *silence)
+        self.assertEqual(self.turn(*silence), 0.0)
+        self.assertEqual(self.last_query()["resourceVersion"], "100")
+        self.assertEqual(self.turn(page("99", [("a", "1a")])), 0.0)
+        self.assertEqual(set(self.received.content), {"a", "b"})
+        self.turn(added("a", "1a"), bookmark("99", ends=True))
+        self.assertIn("sendInitialEvents", self.last_query())
+        self.assertEqual(set(self.received.content), {"a"})
+        self.turn(bookmark("101"))
+        self.assertEqual(self.last_query()["resourceVersion"], "99")
+
+    def test_doubt_that_stays(self) -> None:
+        """Where the present version cannot be had, it is asked for again, as is everything that fails."""
+        self.sync("a")
+        self.turn(lambda: self.clock.advance(75), KubernetesError(0, SILENT, "no byte in time"))
+        self.assertEqual(self.turn(KubernetesError(0, UNREACHABLE, "refused")), 0.8)
+        self.assertEqual(self.turn(b"<html>"), 1.6)
+        self.assertEqual(self.turn(page("5", [])), 0.0)
+        self.turn(bookmark("6"))
+        self.assertEqual(self.last_query()["resourceVersion"], "5")
+
+    def test_bookmark_of_the_past(self) -> None:
+        """So it is where a bookmark says so."""
+        self.sync("a")
+        self.assertEqual(self.turn(bookmark("4")), 0.0)
+        self.turn(bookmark("4", ends=True))
+        self.assertIn("sendInitialEvents", self.last_query())
+        self.assertEqual(set(self.received.content), set())
 
     def test_reset(self) -> None:
         """A connection that breaks or cannot be made is tried again after a while, without a list."""

@@ -44,6 +44,7 @@ class LogTests(ReflectorTestCase):
             self.turn(bookmark(version), silent)
             for _ in range(9):
                 self.turn(lambda: self.clock.advance(75), silent)
+                self.turn(page(version, []))
 
         for version in "67":
             self.assertEqual(len(self.lines(partial(turns, version))), 1)

@@ -8,6 +8,7 @@ from ingress.cluster.watching.watch_events import (
     ErrorEvent,
     ObjectEvent,
     event_from_json,
+    is_before,
     page_from_json,
 )
 from ingress.model.cluster.objects import ObjectKey
@@ -16,6 +17,23 @@ from ingress.model.cluster.objects import ObjectKey
 def raw(**metadata: object) -> dict[str, object]:
     """An object with this metadata."""
     return {"metadata": {"name": "web", "namespace": "shop", "resourceVersion": "7", **metadata}}
+
+
+class VersionTests(SynchronousTestCase):
+    """The order of resource versions."""
+
+    def test_is_before(self) -> None:
+        """They are compared as numbers, of whatever length; what is none is before nothing."""
+        for version, other, is_it in (
+            ("9", "10", True),
+            ("10", "9", False),
+            ("7", "7", False),
+            ("1" * 5000, "2" * 5000, True),
+            ("x", "7", False),
+            ("7", "", False),
+            ("٣", "7", False),
+        ):
+            self.assertIs(is_before(version, other), is_it)
 
 
 class EventTests(SynchronousTestCase):

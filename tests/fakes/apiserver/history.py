@@ -102,6 +102,14 @@ class History:
         while self._changes and self._changes[0].version <= self.oldest:
             self._changes.popleft()
 
+    def restore(self, version: int) -> None:
+        """Go back to the content at *version*, as etcd does from a backup: later versions are given to other changes."""
+        kinds = tuple(self._objects)
+        self._objects = {kind: dict(self.content(kind, version)) for kind in kinds}
+        while self._changes and self._changes[-1].version > version:
+            self._changes.pop()
+        self.version = version
+
     def advance(self) -> None:
         """Let the version grow as if an object of a kind that is not served had changed."""
         self.version += 1
