@@ -194,9 +194,9 @@ class CredentialSource:
 
 
 def _keep_reading(file: Path, configuration: Any, clock: Callable[[], float]) -> None:
-    """Read the token in *file*, and have *configuration* read it again once it is old.
+    """Read the token in *file*, and have *configuration* read it again once it is old; one that cannot be read leaves the last one in use.
 
-    The hook of the package goes by the time of day: a clock that is set back by hours has it keep a token until that has expired.
+    That is good for most of an hour still, and no file can be opened where a process has as many as it may.  The hook of the package goes by the time of day: a clock that is set back by hours has it keep a token until that has expired.
     """
     token = _token_in(file)
     read_at = clock()
@@ -204,8 +204,11 @@ def _keep_reading(file: Path, configuration: Any, clock: Callable[[], float]) ->
     def refresh(configuration: Any) -> None:
         nonlocal token, read_at
         if clock() - read_at >= _TOKEN_SECONDS:
-            token = _token_in(file)
             read_at = clock()
+            try:
+                token = _token_in(file)
+            except (ConfigException, OSError) as error:
+                log.warn("the last token stays in use: {reason}", reason=one_line(str(error)))
         configuration.api_key["BearerToken"] = f"bearer {token}"
 
     configuration.refresh_api_key_hook = refresh

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from kubernetes.config import ConfigException
 from twisted.internet.task import Clock
+from twisted.logger import capturedLogs, formatEvent
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster.api import credentials
@@ -94,7 +94,7 @@ class CredentialSourceTests(CredentialCase):
             self.assertIn(f"account/{name} is not UTF-8", message)
 
     def test_token_of_blanks(self) -> None:
-        """A token file with nothing in it is refused, by name; one that is emptied later keeps requests from going without a token."""
+        """A token file with nothing in it is refused, by name; where it is emptied later, or gone, the last token stays in use."""
         environ = {"KUBERNETES_SERVICE_HOST": "10.0.0.1", "KUBERNETES_SERVICE_PORT": "443"}
         self.write(make_authority("A").pem.decode(), "account/ca.crt")
         self.write(" \n", "account/token")
@@ -102,11 +102,18 @@ class CredentialSourceTests(CredentialCase):
         self.write("one", "account/token")
         clock = Clock()
         configuration = self.pod(environ, clock=clock.seconds).load()
-        for text in ("", "\n"):
-            self.write(text, "account/token")
+        for text, said in (("", "has no token in it"), ("\n", "has no token in it"), (None, "No such file")):
+            if text is None:
+                (self.folder / "account" / "token").unlink()
+            else:
+                self.write(text, "account/token")
             clock.advance(60)
-            self.assertRaises(ConfigException, self.token, configuration)
+            with capturedLogs() as events:
+                self.assertEqual([self.token(configuration), self.token(configuration)], ["bearer one"] * 2)
+            (event,) = events
+            self.assertIn(said, formatEvent(event))
         self.write("two", "account/token")
+        clock.advance(60)
         self.assertEqual(self.token(configuration), "bearer two")
 
     def test_server(self) -> None:
