@@ -275,6 +275,9 @@ class ReportWriter(Generic[_K, _C]):
                 )
             return None
         self._stumbled.discard(key)
+        if write is None:
+            # It may be gone, and not come again.
+            self._failing.forget(key)
         return write
 
     def _may_go(self, key: _K, write: Write[_C]) -> bool:

@@ -119,3 +119,45 @@ class BugTests(SynchronousTestCase):
             self.clock.pump([1.0] * 2)
             self.assertEqual(len(self.flushLoggedErrors(LookupError)), told)
         self.assertEqual(self.part.looked_at, [1, 2] * 4)
+
+
+class _Things(_Slow):
+    """A part that has something to write for those keys that are there."""
+
+    def __init__(self) -> None:
+        super().__init__(0.0)
+        self.there: set[int] = set()
+
+    def write(self, key: int) -> Write[None] | None:
+        super().write(key)
+        return (
+            Write(ApiRequest("PATCH", f"/{key}"), "", str(key), "write", None) if key in self.there else None
+        )
+
+    def count(self, write: Write[None], outcome: Outcome) -> None:
+        """All of them are sent."""
+
+    def answered(self, key: int, write: Write[None], outcome: Outcome, *, is_overtaken: bool) -> bool:
+        self.there.discard(key)
+        return False
+
+
+class FailingTests(SynchronousTestCase):
+    """What the API server fails at."""
+
+    def test_gone(self) -> None:
+        """Of what is gone nothing is remembered, however often it failed."""
+        part, clock = _Things(), Clock()
+
+        def ask(request: ApiRequest, done: Callable[[Outcome], None]) -> None:
+            done({} if request.path == "/0" else KubernetesError(500, "InternalError", "x"))
+
+        sending = Sending(clock, ask, (1.0, 1.0), clock.seconds, lambda: 0.0, Refusals())
+        writer: ReportWriter[int, None] = ReportWriter(part, sending, Bounds(100.0, 10), "things", "it waits")
+        part.there = {0, 1, 2}
+        writer.lead([1, 2, 0])
+        clock.pump([0.5] * 60)
+        self.assertEqual(writer.failing(2), {1, 2})
+        part.there = {2}
+        clock.pump([0.5] * 240)
+        self.assertEqual(writer.failing(1), {2})
