@@ -392,7 +392,7 @@ def _fault(connection: SSL.Connection, size: int) -> SSL.Error | None:
 
 def _tell_why(connection: SSL.Connection) -> None:
     """Send the alert of *connection*, which a message has ended that it was put on memory for, if the socket takes it."""
-    memory, _ = turned()
+    memory, _, _ = turned()
     alert, sock = written(memory[1]), connection._socket
     assert sock is not None, "only who reads a socket is put on memory"
     put_on_socket(connection, sock)
@@ -402,21 +402,24 @@ def _tell_why(connection: SSL.Connection) -> None:
         pass  # It ends, be it without a word.
 
 
-def turned() -> tuple[tuple[Any, Any], bool]:
-    """Return what the connection that met a ``MESSAGE`` just now reads, and what it writes, and whether a part of the message is still to come."""
+def turned() -> tuple[tuple[Any, Any], int, bool]:
+    """Return what the connection that met a ``MESSAGE`` just now reads, and what it writes.
+
+    Besides, how many messages, its own answers among them, came to their end by that, and whether a part of one is still to come.
+    """
     global _turned
     memory, _turned = _turned, None
     assert memory is not None, "a message comes before"
-    return memory, _is_amid
+    return memory, _messages, _is_amid
 
 
 def read_message(
     connection: SSL.Connection, memory: Any, octets: bytes
-) -> tuple[SSL.Error | None, int, bool]:
+) -> tuple[SSL.Error | None, int, int, bool]:
     """Have *connection*, which is amid a message and reads *memory* and nothing else, read what *octets* bring of that.
 
-    Return how that has failed, how many octets were not read, and whether a part of a message is still to come.  Content behind
-    it is left to who receives, be it in OpenSSL's hands.
+    Return how that has failed, how many octets were not read, how many messages, its own answers among them, came to their end, and
+    whether a part of one is still to come.  Content behind it is left to who receives, be it in OpenSSL's hands.
     """
     global _is_amid, _messages
     _is_amid, _messages = True, 0
@@ -430,12 +433,7 @@ def read_message(
             # The peer's goodbye behind the message is told again to who receives; amid it, it is none.
             fault = SSL.SysCallError(-1, "Unexpected EOF") if _is_amid else None
         left = unread(memory)
-    return fault, left, _is_amid
-
-
-def messages() -> int:
-    """Return how many messages, the connection's own answers among them, came to their end where ``MESSAGE`` was met, or ``read_message`` called, just now."""
-    return _messages
+    return fault, left, _messages, _is_amid
 
 
 def unread(memory: Any) -> int:

@@ -28,7 +28,7 @@ OCTETS_AT_ONCE: Final = 1024
 MOST_OCTETS: Final = 256 * 1024
 """In the records of one message: twice what the largest has, of which nobody cuts records that are half header."""
 MOST_IN_A_ROW: Final = 64
-"""Messages of either side with no content of the peer's between them: 32 times new keys that are answered by new ones, as BoringSSL has it.
+"""Messages of either side with no content of either between them: 32 times new keys that are answered by new ones, as BoringSSL has it.
 
 OpenSSL takes any number.  Nobody needs new keys before 2^24 records (RFC 8446 section 5.5), and a server sends a few tickets at once.
 """
@@ -47,7 +47,8 @@ class MessageFeed:
         self._unsent = b""
         self.is_over = False
         """Whether the connection is on its socket again."""
-        memory, self._has_rest = turned()
+        memory, self.messages, self._has_rest = turned()
+        """How many messages, our answers among them, came to their end by what was read last."""
         self._input: Any = memory[0]
         self._output: Any = memory[1]
 
@@ -90,6 +91,7 @@ class MessageFeed:
 
     def read_on(self) -> SSL.Error | None:
         """Have some more of the message read; return what ``settle`` does, or how the message has failed.  What comes behind it is there to be received."""
+        self.messages = 0
         if self._unsent:
             fault = self.settle()
             if fault is not None or self.is_over:
@@ -104,7 +106,7 @@ class MessageFeed:
             # OpenSSL finds out, and says, how it has ended.
             self._end()
             return None
-        fault, left, self._has_rest = read_message(self._connection, self._input, octets)
+        fault, left, self.messages, self._has_rest = read_message(self._connection, self._input, octets)
         if left < len(octets):
             self._sock.recv(len(octets) - left)
         self._octets += len(octets) - left

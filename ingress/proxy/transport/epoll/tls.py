@@ -28,7 +28,6 @@ from ingress.tls.binding import (
     WANT_WRITE,
     forget_errors,
     hear_messages,
-    messages,
     receive,
     say_goodbye,
     send,
@@ -95,7 +94,7 @@ class TLSTransport(StreamTransport):
         )
         """... whose steps this takes; or, of either side, what reads the rest of a message of the handshake that comes behind it."""
         self._messages = 0
-        """How many such messages have come since there was content."""
+        """How many such messages have come since there was content of either side."""
         self._is_unheard = False
         """Whether the peer may have refused our certificate, which in TLS 1.3 it does when the handshake is over for us."""
         self._owes_goodbye = False
@@ -291,7 +290,7 @@ class TLSTransport(StreamTransport):
             if records:
                 self._messages = 0
             self._feed = MessageFeed(self._connection, self._sock)
-            fault = self._counted(self._feed.settle())
+            fault = self._counted(self._feed, self._feed.settle())
             if self._feed.is_over:
                 self._feed = None
         ended = fault is not None and not isinstance(fault, SSL.WantWriteError)
@@ -314,14 +313,14 @@ class TLSTransport(StreamTransport):
     def _read_on(self, message: HandshakeFeed | MessageFeed) -> SSL.Error | None:
         """Read more of *message*, be it that nobody wants what is behind it; return what stands in the way."""
         assert isinstance(message, MessageFeed), "the handshake is over"
-        fault = self._counted(message.read_on())
+        fault = self._counted(message, message.read_on())
         if message.is_over:
             self._feed = None
         return fault
 
-    def _counted(self, fault: SSL.Error | None) -> SSL.Error | None:
+    def _counted(self, message: MessageFeed, fault: SSL.Error | None) -> SSL.Error | None:
         """Return *fault*, or that too many messages have come."""
-        self._messages += messages()
+        self._messages += message.messages
         if self._messages > MOST_IN_A_ROW:
             return SSL.Error([("SSL routines", "", "too many messages of the handshake in a row")])
         return fault
@@ -380,9 +379,12 @@ class TLSTransport(StreamTransport):
                     return 0
                 if not self._is_shaking:
                     self._feed = None
-            return send(
+            sent = send(
                 self._connection, octets if len(octets) <= _MAX_SEND else memoryview(octets)[:_MAX_SEND]
             )
+            # Who only receives may have keys renewed for what it is sent.
+            self._messages = 0
+            return sent
         except SSL.WantWriteError:
             return 0
         except SSL.WantReadError:

@@ -221,6 +221,31 @@ class NewKeysTests(MessageCase):
         self.turn()
         self.assertEqual(self.recorder.lost, [])
 
+    def test_while_it_only_receives(self) -> None:
+        """Who has keys renewed again and again for what it is sent, and says nothing else, receives all of it."""
+        for number in range(MOST_IN_A_ROW + 1):
+            answer = b"answer %d" % number
+            self.far.send(self.client.update(True))
+            self.turn()
+            self.transport.write(answer)
+            self.assertEqual(self.said(), answer)
+        self.assertEqual(self.recorder.lost, [])
+
+    def test_nothing_new_amid_them(self) -> None:
+        """Where nothing more of new keys has come, they count for none, whatever others have said."""
+        self.far.send(self.client.update_in_two(False, HEADER)[0])
+        self.turn()
+        other = NewKeysTests("said")
+        other.setUp()
+        self.addCleanup(other.doCleanups)
+        other.far.send(other.client.update(True))
+        other.turn()
+        for _ in range(2 * MOST_IN_A_ROW):
+            self.transport.pauseProducing()
+            self.transport.resumeProducing()
+            self.turn()
+        self.assertEqual((self.recorder.lost, other.recorder.lost), ([], []))
+
     def test_too_many_in_a_row(self) -> None:
         """Who says nothing else for longer is ended."""
         for _ in range(MOST_IN_A_ROW):
