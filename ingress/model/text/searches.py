@@ -2,8 +2,8 @@
 
 They are RE2's, as those of ``ingress.model.text.expressions`` are, and run on bytes, as nginx's are.  A search takes time in
 proportion to the length of the text and to the size of the program that the expression became: some 5 ns for each byte and
-step at worst, and 20 ns where groups are captured, which RE2 does in a slower way from a bound on.  So a long text is given to small programs only
-(``MAX_COST``, ``MAX_CAPTURED``): no search takes above four milliseconds.
+step at worst, and 20 ns for those of them that groups are captured from, which RE2 does in a slower way from a bound on.  So a long text is given to
+small programs only (``MAX_COST``), and groups are captured from no long part of it (``MAX_CAPTURED``): no search takes above some five milliseconds.
 """
 
 from functools import lru_cache
@@ -13,9 +13,11 @@ from ingress.model.frozen import frozen
 from ingress.model.text.expressions import MAX_EXPRESSION_CHARACTERS, ExpressionRefused, program_of
 
 MAX_COST: Final = 400_000
-"""Bytes of a text times steps of a program without groups."""
+"""Bytes of a text times steps of a program."""
 MAX_CAPTURED: Final = (1 << 18) - (1 << 12)
 """Those where groups are captured: RE2 remembers which step has been at which byte, as long as that takes 32 KiB; else it takes four times as long, and longer by each group."""
+_MAX_FOUND: Final = MAX_CAPTURED // 2
+"""Those of what was found before, for which the text was looked through once already."""
 _KEPT: Final = 4096
 
 
@@ -40,18 +42,34 @@ class Search:
         Raises ``TooLong``.
         """
         compiled = _compiled(self.text, self.ignores_case)
-        if len(subject) * compiled.programsize > (MAX_CAPTURED if compiled.groups else MAX_COST):
+        cost = len(subject) * compiled.programsize
+        if cost > MAX_COST:
             raise TooLong
-        found = compiled.search(subject)
+        search = compiled.search if cost <= MAX_CAPTURED or not compiled.groups else self._search_twice
+        found = search(subject)
         if found is None and subject.endswith(b"\n"):
             # In nginx ``$`` is also before a line feed at the end.
-            found = compiled.search(subject[:-1])
+            found = search(subject[:-1])
         if found is None:
             return None
         captured = {str(at): value or b"" for at, value in enumerate(found.groups(), 1)}
         for name, at in compiled.groupindex.items():
             captured[name.decode() if isinstance(name, bytes) else name] = captured[str(at)]
         return captured
+
+    def _search_twice(self, subject: bytes) -> Any:
+        """Look for where the expression is without its groups, and then for what they have there: most texts have a word of a list, or none.
+
+        Raises ``TooLong``.
+        """
+        place = _compiled(self.text, self.ignores_case, never_capture=True).search(subject)
+        if place is None:
+            return None
+        begin, end = place.span()
+        compiled = _compiled(self.text, self.ignores_case)
+        if (end - begin) * compiled.programsize > _MAX_FOUND:
+            raise TooLong
+        return compiled.search(subject, begin, end)
 
     @property
     def names(self) -> frozenset[str]:
@@ -71,5 +89,5 @@ def read_search(text: str, *, ignores_case: bool = False) -> Search:
 
 
 @lru_cache(maxsize=_KEPT)
-def _compiled(text: str, ignores_case: bool) -> Any:
-    return program_of(text, is_for_bytes=True, case_sensitive=not ignores_case)
+def _compiled(text: str, ignores_case: bool, never_capture: bool = False) -> Any:
+    return program_of(text, is_for_bytes=True, case_sensitive=not ignores_case, never_capture=never_capture)

@@ -66,6 +66,19 @@ class SearchTests(SynchronousTestCase):
                 self.assertRaises(TooLong, search.groups, octets[: MAX_CAPTURED // search.cost(b"a") + 1])
                 self.assertIsNotNone(search.groups(octets[: MAX_CAPTURED // search.cost(b"a")]))
 
+    def test_little_in_long_texts(self) -> None:
+        """A name of a list is found with its groups in a text that is too long to capture all of it, and where it is not at all."""
+        search = read_search(
+            "(^|; )(wordpress_logged_in|comment_author|[a-z]+_in_cart)=(\\d$)?", ignores_case=True
+        )
+        most = MAX_COST // search.cost(b"a")
+        self.assertGreater(most, MAX_CAPTURED // search.cost(b"a"))
+        self.assertIsNone(search.groups(b"a" * most))
+        for text, last in ((b"; Comment_Author=1; ", b""), (b"; Comment_Author=1", b"1")):
+            subject = text.rjust(most, b"-")
+            self.assertEqual(search.groups(subject), {"1": b"; ", "2": b"Comment_Author", "3": last})
+        self.assertRaises(TooLong, search.groups, b"a" * (most + 1))
+
     def test_cost(self) -> None:
         """What a search counts grows with the text and with the expression, whatever is found."""
         short, wide = read_search("a"), read_search("(a?){100}")
