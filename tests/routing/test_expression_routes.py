@@ -191,6 +191,16 @@ class CostTests(SynchronousTestCase):
         table = RouteTable([expression("/app(/|$)(.*)"), expression("/" + "(b*)" * 31 + "c", "old")])
         self.assertIsNotNone(table.find(b"h", b"/app/" + b"a" * 900, spent))
 
+    def test_usual_captures_of_long_paths(self) -> None:
+        """Of a few groups a long path is taken, also where each digit of them is a step."""
+        digits = "([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})"
+        one = b"01234567-89ab-cdef-0123-456789abcdef"
+        for text, path, size in (
+            ("/(v1|v2)/(users|orders)/([0-9]+)(/.*)?", b"/v1/orders/7/", 8192),
+            (f"/tenants/{digits}/projects/{digits}(/.*)?", b"/tenants/%b/projects/%b/" % (one, one), 2400),
+        ):
+            self.assertIsNotNone(RouteTable([expression(text)]).find(b"h", path.ljust(size, b"a")), text)
+
     def test_how_many_run_is_bounded(self) -> None:
         """However short a path is, no more expressions than ``MAX_RUN`` are run for it, those of all namespaces taken together."""
         routes = [expression(f"/[a-z]+{number}", str(number % 2), number % 2) for number in range(MAX_RUN)]

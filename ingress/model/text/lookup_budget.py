@@ -31,17 +31,27 @@ _LOOK: Final = 128
 """What it counts to look whether a program is to be run, or at a condition that has none: half a microsecond."""
 _FREE: Final = 1 << 15
 """What any lookup may cost, whatever others have: a tenth of a millisecond, in which some dozens of usual expressions are run."""
-_CAPTURED: Final = 8
-"""What it counts to look through a byte by a step where groups are captured: at worst some twenty nanoseconds, and one for usual expressions.
+_CAPTURED: Final = 4
+"""What it counts to look through a byte by a step where a few groups are captured: at worst some ten nanoseconds, and a tenth of one for usual expressions."""
+_MANY_CAPTURED: Final = 8
+"""What it counts where many are: at worst some twenty.
 
-So no capture counts more than ``searches.MAX_CAPTURED``, from where RE2 takes its slow way.
+So none counts more than ``searches.MAX_CAPTURED``, from where RE2 takes its slow way, which copies all groups for each step.
 """
+_FEW_GROUPS: Final = 6
 _FREE_CAPTURE: Final = 3 << 16
-"""What any capture may count, whatever others have: half a millisecond at worst, in which usual expressions have a path of a thousand bytes."""
+"""What any capture may count, whatever others have: half a millisecond at worst, in which usual expressions have a path of two thousand bytes."""
 _MAX_RUNNING: Final = MAX_WORK + MAX_RUN * (_RUN + _LOOK)
 """What lookups may cost in one turn besides: about as much as the dearest of them."""
 UNBOUNDED: Final = sys.maxsize
 """What a lookup may cost that has a turn for itself: it is made anew each time, so nothing but making programs may defer it once more."""
+
+
+def capturing_of(steps: int, groups: int) -> int:
+    """Return what it counts, for each byte of a path, to take so many *groups* out of it by a program of so many *steps*."""
+    if not groups:
+        return 0
+    return steps * (_CAPTURED if groups <= _FEW_GROUPS else _MANY_CAPTURED)
 
 
 class LookupDeferred(Exception):  # noqa: N818 - it is a verdict on a lookup, no failure
@@ -94,11 +104,11 @@ class LookupCost:
         return True
 
     def may_capture(self, work: int) -> bool:
-        """Count that groups are taken out of the path once the lookup is over, which is for so much *work*, in steps times bytes; returns whether it may.
+        """Count that groups are taken out of the path once the lookup is over, which is so much *work* (``capturing_of`` times bytes); returns whether it may.
 
         Raises ``LookupDeferred``.
         """
-        return work * _CAPTURED <= _FREE_CAPTURE or self.may_run(work * _CAPTURED)
+        return work <= _FREE_CAPTURE or self.may_run(work)
 
     def look(self, count: int) -> None:
         """Count that so many expressions or conditions are looked at; raises ``LookupDeferred``."""

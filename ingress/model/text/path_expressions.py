@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from ingress.model.frozen import frozen
 from ingress.model.text.expressions import ExpressionRefused, making_of
-from ingress.model.text.lookup_budget import MAX_WORK
+from ingress.model.text.lookup_budget import MAX_WORK, capturing_of
 
 MAX_CHARACTERS: Final = 4096
 MAX_GROUPS: Final = 32
@@ -53,7 +53,7 @@ class PathExpression:
     names: frozenset[str] = _NO_NAMES
     """Those of its groups."""
     capturing: int = 0
-    """Steps of the program that takes its groups out of a path; 0 where it has none."""
+    """What it counts to take its groups out of a path, for each byte of that (``capturing_of``); 0 where it has none."""
 
     def takes(self, path: bytes) -> bool:
         """Whether *path* matches from its beginning, as nginx's ``~* "^EXPRESSION"`` does.
@@ -95,7 +95,8 @@ class Capturing:
 
     def takes(self, path: bytes) -> bool:
         """Whether *path*, by which no route was looked for, is one of the expression's, and not too long to be looked through."""
-        return self._expression.size * len(path) <= MAX_WORK and self._expression.takes(path)
+        expression = self._expression
+        return max(expression.size, expression.capturing) * len(path) <= MAX_WORK and expression.takes(path)
 
     def captured(self, path: bytes) -> dict[str, bytes] | None:
         """Return what the groups hold of *path*, those that took no part empty; None where it matches nowhere."""
@@ -134,7 +135,7 @@ def read_path_expression(text: str) -> PathExpression:
     if capturing.groups > MAX_GROUPS:
         raise ExpressionRefused(f"has more than {MAX_GROUPS} groups")
     names = frozenset(name.decode() for name in capturing.groupindex) or _NO_NAMES
-    steps = capturing.programsize if capturing.groups else 0
+    steps = capturing_of(capturing.programsize, capturing.groups)
     return PathExpression(text, max(_fixed(text).programsize, 1), names, steps)
 
 

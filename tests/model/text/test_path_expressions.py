@@ -85,6 +85,14 @@ class CapturesTests(SynchronousTestCase):
         """Return what the groups of these names hold."""
         return Capturing(read_path_expression(text), names).captured(path)
 
+    def test_long_paths_without_a_lookup(self) -> None:
+        """Of a path by which no route was looked for, with its parameters, no more is captured than a lookup may count."""
+        path = b"/api/" + b"a" * 8000
+        for text, takes in (("/api(/|$)(.*)", True), ("/api/" + "(.*)" * 31, False)):
+            capturing = Capturing(read_path_expression(text), ("1",))
+            self.assertIs(capturing.takes(path), takes)
+            self.assertTrue(capturing.takes(path[:1000]))
+
     def test_numbers_and_names(self) -> None:
         """Groups are known by number and by name; one that took no part is empty, and one that there is not is missing."""
         text = "/(?<first>a)(b)?/(?P<rest>.*)"
