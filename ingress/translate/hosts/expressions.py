@@ -111,8 +111,8 @@ class _Reading:
         self._pathless: Owner | None = None
         # The oldest claim to every path, which keeps / from the app-root of other realms that are younger, ...
         self._every: Claim | None = None
-        # ... and whose claim that goes back to: an Exact / may be older which is left to it.
-        self._every_since: Owner | None = None
+        # ... and the first such claim that an Exact / was left to which is older than all of them, with who has left it.
+        self._left: tuple[Claim, Owner] | None = None
         # The Exact paths / in rules that are compared as they are written, oldest first, each with all claims of its Ingress.
         self._exact_roots: list[tuple[Claim, tuple[Claim, ...]]] = []
         self._exact_root_realms: set[str] = set()
@@ -233,7 +233,7 @@ class _Reading:
                     self._exact_roots.append((claim, claims))
                     self._exact_root_realms.add(realm)
             if self._every is None and _takes_all(claim):
-                self._every, self._every_since = claim, claim.owner
+                self._every = claim
             if claim.match is Match.PREFIX:
                 text = rule_path(claim.path).lower().rstrip(b"/")
                 self._older.setdefault(text, {}).setdefault(self._realm(claim.owner), claim)
@@ -246,9 +246,7 @@ class _Reading:
         realm = self._realm(owner)
         written = _written(read)
         added = len(written) < len(read)
-        every = self._every
-        if every is not None and self._realm(every.owner) == realm:
-            every = None
+        every = self._every_of_others(realm)
         # In ingress-nginx an Ingress that has none of its paths has no say, nor one without any that is not the oldest.
         if added and (owner in self._present if written else not self._quirks or owner == self._pathless):
             for claim in read:
@@ -261,7 +259,8 @@ class _Reading:
         if asking is not None:
             if not parsed.settings.of(PATH_REWRITES).makes_regexes(tuple(claim.path for claim in read)):
                 self._tell_reached(read, asking.owner)
-            if not added and self._has_app_root(parsed, read):
+            is_root = not added and self._has_app_root(parsed, read)
+            if is_root:
                 if every is None:
                     yield _exact_root(read)
                 else:
@@ -272,8 +271,8 @@ class _Reading:
                     yield self._expression(parsed, claim, realm, (order, place))
                 else:
                     self._tell_twice(claim, root, "the prefix comes first")
-                    if self._every is None:
-                        self._every, self._every_since = root, owner
+                    if not is_root and self._every is None and self._left is None:
+                        self._left = root, owner
             return
         if (
             not added
@@ -384,13 +383,26 @@ class _Reading:
         own = tuple(one for one in beginnings.prefixes if one not in prefixes)
         return Beginnings(prefixes, whole, realm, own, beginnings.whole - whole, number, place), winner
 
+    def _every_of_others(self, realm: str) -> Claim | None:
+        """Return the claim to every path which keeps ``/`` from the app-root of *realm*, None where that may have it."""
+        every = self._every
+        if every is None and self._left is not None:
+            every, _ = self._left
+            # These are in the order of their age: where its own comes first, the path is its own all the same.
+            if realm in self._roots and self._first_root(realm, self._realm(every.owner)) == realm:
+                return None
+        return None if every is None or self._realm(every.owner) == realm else every
+
+    def _first_root(self, one: str, other: str) -> str:
+        return next(realm for realm in self._roots if realm in (one, other))
+
     # Who is told what
 
     def _tell_winner(self, claim: Claim, winner: Claim, why: str) -> None:
         self._tell_of(claim, winner, why, why_first(winner.owner, claim.owner))
 
     def _tell_every(self, claim: Claim, every: Claim, why: str) -> None:
-        since = self._every_since or every.owner
+        since = self._left[1] if self._left is not None and every is self._left[0] else every.owner
         first = why_first(since, claim.owner)
         self._tell_of(
             claim, every, why, first if since == every.owner else f"to which {since} leaves them, {first}"

@@ -156,6 +156,26 @@ class AppRootTests(SynchronousTestCase):
         self.assertEqual(self.taken(first, exact("bb"), asking), ("a", Match.EXACT))
         self.assertEqual(self.taken(older, between, asking, shared=True), ("bb", Match.EXACT))
 
+    def test_exact_path_that_became_a_prefix_behind_others(self) -> None:
+        """Where that prefix is behind the one of another namespace, which has all requests, the older Exact path keeps nothing from it."""
+        older = exact("a")
+        asking = ingress("dddd", "/", host="a.test", use_regex="true")
+        prefix = evolve(ingress("bb", "/", host="a.test"), key=ObjectKey("other", "bb"))
+        rooted = evolve(
+            ingress("bb", "/", host="a.test", use_regex="true", app_root="/b"), key=ObjectKey("other", "bb")
+        )
+        self.assertEqual(self.taken(older, rooted, asking), ("bb", Match.EXACT))
+        third = evolve(ingress("ccc", "/b", host="a.test", app_root="/b"), key=ObjectKey("third", "ccc"))
+        problems = Follower(TranslateOptions(), [older, prefix, third, asking]).expected().problems
+        (told,) = [one for one in problems if "app-root" in one.message]
+        self.assertIn("go to Ingress other/bb, which is older", told.message)
+        self.assertEqual(self.taken(older, prefix, third, asking), ("bb", Match.PREFIX))
+        # Who has app-root leaves its own / to nobody.
+        first = exact("a", app_root="/a")
+        problems = Follower(TranslateOptions(), [first, third, asking]).expected().problems
+        (told,) = [one for one in problems if one.name == "ccc" and '"/"' in one.message]
+        self.assertIn("belongs to Ingress demo/a, which is older", told.message)
+
     def test_every_path_of_another_namespace(self) -> None:
         """What another namespace had with all paths before stays with it, also where app-root is of an Ingress without ``/``."""
         rooted = ingress("bb", "/b", host="a.test", app_root="/app")
