@@ -31,6 +31,8 @@ class ListWatchRequests:
         self._random = random
         self.accept_list = _METADATA_LIST if read.metadata_only else JSON
         """The media type that pages of lists are asked for in."""
+        self.accept_present = _METADATA_LIST
+        """That of the list for the present version: of its object nothing is read."""
         self.accept_watch = _METADATA if read.metadata_only else JSON
         """That of watches."""
 
@@ -47,8 +49,12 @@ class ListWatchRequests:
         return query
 
     def present(self) -> Query:
-        """One object at most, for the resource version that the API server has come to."""
-        return [*self._selector, ("limit", "1")]
+        """One object at most, for the resource version that the API server has come to.
+
+        Of a name alone the right may be, and it is found at once; for any other field the API server may have to look through all objects.
+        """
+        named = [one for one in self._selector if one[1].startswith("metadata.name=")]
+        return [*named, ("limit", "1")]
 
     def streaming_list(self) -> Query:
         """A watch that begins with all objects."""

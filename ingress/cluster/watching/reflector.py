@@ -14,7 +14,7 @@ which the watch makes trouble three times, is dropped, so that the next turn lis
 The same goes for a version that the API server has not come to: it has gone back, since etcd was restored from a backup.
 It takes a watch from there all the same, and sends nothing until it has come so far again, which may take hours
 (https://github.com/kubernetes/kubernetes/issues/107457).  So a watch that was silent from its beginning is followed by a turn that asks
-for the present version, by a list of one object.
+for the present version, by a list of one object.  Whatever comes of that but an older version, the watch goes on.
 
 Invariants: the resource version is that of the last event handed over, or the list's, and
 never that of an initial event, since those come in any order.  What was handed over is what
@@ -157,7 +157,7 @@ class Reflector:
         self._hurried_at = -inf
         self._absences = 0
         self._upstream_errors = 0
-        # Whether the turn before ended otherwise than by a list in pages that went well.
+        # Whether the turn before ended otherwise than by an answer that is complete: pages of a list, or the present version.
         self._was_cut = False
         self._pause = Pause()
         self._regained = regained
@@ -237,8 +237,7 @@ class Reflector:
 
     # -- requests
 
-    def _open(self, query: Query) -> ApiResponse:
-        accept = self._requests.accept_watch if ("watch", "true") in query else self._requests.accept_list
+    def _open(self, query: Query, accept: str) -> ApiResponse:
         response = self._connection.get(self._requests.path, query, accept)
         if self._contact.regained():
             self._regained()
@@ -280,7 +279,7 @@ class Reflector:
 
     def _page(self, query: Query, changes: Changes) -> ListPage:
         """Ask for a page, and add to *changes* what its objects change, one by one as they come."""
-        response = self._open(query)
+        response = self._open(query, self._requests.accept_list)
         parts = PageParts()
         try:
             with response.within(_PAGE_SECONDS):
@@ -340,14 +339,21 @@ class Reflector:
 
     def _look_at(self, version: str) -> float:
         """See whether the API server has come to *version*, or has gone back."""
-        response = self._open(self._requests.present())
+        # Once for each silence: a list may fail, or be refused, for as long as the watch is well.
+        self._is_in_doubt = False
+        try:
+            response = self._open(self._requests.present(), self._requests.accept_present)
+        except KubernetesError as error:
+            if error.status == 403:
+                return 0.0  # Whether it may be watched is what the next watch says.
+            raise
         try:
             body = response.read_all()
         finally:
             response.close()
         with self._decoding:
             present = page_from_json(decoded_or_broken(body)).resource_version
-        self._is_in_doubt = False
+        self._was_cut = False
         if is_before(present, version):
             raise KubernetesError(410, "Expired", _WENT_BACK)
         return 0.0
@@ -356,7 +362,7 @@ class Reflector:
 
     def _follow(self, query: Query) -> None:
         """Take a stream of events to its end."""
-        response = self._open(query)
+        response = self._open(query, self._requests.accept_watch)
         try:
             with response.within(_STREAM_SECONDS):
                 self._take_all(response)

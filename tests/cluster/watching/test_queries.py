@@ -1,5 +1,6 @@
 """Tests for ``ingress.cluster.watching.queries``."""
 
+from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster.kinds import KINDS
@@ -50,3 +51,12 @@ class ListWatchRequestsTests(SynchronousTestCase):
         requests = self.requests(Kind.SECRET)
         for query in (requests.page("", in_pages=True), requests.streaming_list(), requests.watch("1")):
             self.assertIn(("fieldSelector", "type=kubernetes.io/tls"), query)
+
+    def test_present(self) -> None:
+        """For the present version one object will do, and nobody looks for one with a rare field; of a name alone the right may be."""
+        self.assertEqual(self.requests(Kind.SECRET).present(), [("limit", "1")])
+        read = evolve(KINDS[Kind.SECRET], field_selector="metadata.name=web")
+        requests = ListWatchRequests(read, "shop", lambda: 0.0)
+        self.assertEqual(requests.present(), [("fieldSelector", "metadata.name=web"), ("limit", "1")])
+        self.assertIn("PartialObjectMetadataList", requests.accept_present)
+        self.assertNotIn("Partial", requests.accept_list)

@@ -168,15 +168,44 @@ class WatchTests(ReflectorTestCase):
         self.turn(bookmark("101"))
         self.assertEqual(self.last_query()["resourceVersion"], "99")
 
-    def test_doubt_that_stays(self) -> None:
-        """Where the present version cannot be had, it is asked for again, as is everything that fails."""
+    def test_reconnects_of_a_quiet_kind(self) -> None:
+        """A kind that is quiet is one reconnect for each watch, and not another for the question behind it."""
         self.sync("a")
-        self.turn(lambda: self.clock.advance(75), KubernetesError(0, SILENT, "no byte in time"))
-        self.assertEqual(self.turn(KubernetesError(0, UNREACHABLE, "refused")), 0.8)
-        self.assertEqual(self.turn(b"<html>"), 1.6)
-        self.assertEqual(self.turn(page("5", [])), 0.0)
+        before = self.counts.reconnects
+        for _ in range(3):
+            self.turn(lambda: self.clock.advance(75), KubernetesError(0, SILENT, "no byte in time"))
+            self.turn(page("5", []))
         self.turn(bookmark("6"))
+        self.assertEqual(self.counts.reconnects - before, 4)
+
+    def test_doubt_that_stays(self) -> None:
+        """Where the present version cannot be had, for whatever reason, the watch goes on, and it is asked for behind the next silence."""
+        silence = (lambda: self.clock.advance(75), KubernetesError(0, SILENT, "no byte in time"))
+        self.sync("a")
+        for answer, pause in (
+            (KubernetesError(0, UNREACHABLE, "refused"), 0.8),
+            (KubernetesError(500, "InternalError", "unable to transform key"), 0.8),
+            (b"<html>", 0.8),
+            (page("5", []), 0.0),
+        ):
+            self.turn(*silence)
+            self.assertEqual(self.turn(answer), pause)
+            self.assertEqual(self.last_query(), {"limit": "1"})
+        self.turn(added("b", "6"))
         self.assertEqual(self.last_query()["resourceVersion"], "5")
+        self.assertEqual(set(self.received.content), {"a", "b"})
+
+    def test_list_that_is_forbidden(self) -> None:
+        """Where a kind may be watched and not listed, which a streaming list does without, nothing is said of it, and the watch goes on."""
+        silence = (lambda: self.clock.advance(75), KubernetesError(0, SILENT, "no byte in time"))
+        self.sync("a")
+        for _ in range(3):
+            self.turn(*silence)
+            self.assertEqual(self.turn(KubernetesError(403, "Forbidden", "cannot list")), 0.0)
+            self.assertEqual((self.reflector.trouble, self.counts.refused_since), ("", None))
+        self.turn(added("b", "6"))
+        self.assertEqual(self.last_query()["resourceVersion"], "5")
+        self.assertEqual(set(self.received.content), {"a", "b"})
 
     def test_bookmark_of_the_past(self) -> None:
         """So it is where a bookmark says so."""
