@@ -153,8 +153,8 @@ class Reflector:
         self._is_in_doubt = False
         # Whether the present one has sent anything.
         self._has_heard = False
-        # When a list was asked for without a pause, since the version had expired.
-        self._hurried_at = -inf
+        # When a list was complete that was not the first, however long it took.
+        self._listed_again_at = -inf
         self._absences = 0
         self._upstream_errors = 0
         # Whether the turn before ended otherwise than by an answer that is complete: pages of a list, or the present version.
@@ -435,6 +435,7 @@ class Reflector:
         self._absences = 0
         self.counts.objects = len(self._changes)
         if self._list_cause:
+            self._listed_again_at = self._clock()
             self._contact.listed_again(len(self._changes), self._list_cause)
         else:
             log.info("{name}: synced, {count} objects", name=self.name, count=len(self._changes))
@@ -506,10 +507,8 @@ class Reflector:
     def _expired(self) -> float:
         self._list_next("the resource version expired", "expired")
         self._expirations += 1
-        now = self._clock()
-        is_first = self._expirations == 1 and now - self._hurried_at >= _LONG_WATCH_SECONDS
-        if is_first:
-            self._hurried_at = now
+        has_lasted = self._clock() - self._listed_again_at >= _LONG_WATCH_SECONDS
+        is_first = self._expirations == 1 and has_lasted
         return 0.0 if is_first else self._backoff.failed()
 
     def _troubled(self, cause: str, at_least: float = 0.0) -> float:
