@@ -8,7 +8,7 @@ and ``Closures`` leave one namespace alone.
 from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable, Iterable
 from heapq import heapify, heappop, heappush
-from itertools import count
+from itertools import count, islice
 from math import inf
 from typing import Generic, TypeVar
 
@@ -115,6 +115,25 @@ class Agenda(Generic[_K]):
                 return key
         return None
 
+    def take_any(self, random: Callable[[], float], spared: int) -> _K | None:
+        """Return one of the keys to look at now, whichever, as ``take`` does; not of those *spared* that came last, if there are others.
+
+        *random* returns a number in [0, 1).
+        """
+        self._wake(WOKEN_AT_ONCE)
+        at = int(random() * max(1, len(self._now) + len(self._behind) - spared))
+        if at < len(self._now):
+            key = next(islice(self._now, at, None))
+            del self._now[key]
+            return key
+        at -= len(self._now)
+        if at < len(self._behind):
+            key = self._behind[at]
+            del self._behind[at]
+            if key not in self._until:
+                return key
+        return self.take()
+
     @property
     def is_due(self) -> bool:
         """Whether there is something to look at now."""
@@ -159,19 +178,32 @@ class Failing(Generic[_K]):
     """Keys whose requests failed as if the API server were in trouble, until they do not.
 
     Once another one is answered meanwhile it is *theirs*: a webhook may hang for a few objects.  Then nobody waits for them.
+    Each is tried once a minute at most, and where there are many, all together ten times a second.
     """
 
     def __init__(self) -> None:
         self._suspects: dict[_K, int] = {}
         self._own: dict[_K, int] = {}
 
-    def failed(self, key: _K) -> float | None:
-        """Note such a failure; return how many seconds to put *key* off, None where others are to wait as well."""
-        if key in self._own:
-            self._own[key] += 1
-            return float(min(2.0 ** self._own[key], _LONGEST_PAUSE_SECONDS))
+    def failed(self, key: _K, *, is_own: bool = False) -> float | None:
+        """Note such a failure, which *is_own* where the error says so; return how many seconds to put *key* off, None where others are to wait as well."""
+        if is_own or key in self._own:
+            self._suspects.pop(key, None)
+            failures = self._own[key] = self._own.get(key, 0) + 1
+            longest = max(_LONGEST_PAUSE_SECONDS, len(self._own) / _TRIES_PER_SECOND)
+            # No power of two that is longer than a year.
+            return float(min(2.0 ** min(failures, 25), longest))
         self._suspects[key] = self._suspects.get(key, 0) + 1
         return None
+
+    def is_own(self, key: _K) -> bool:
+        """Whether it is known of *key* that the trouble is its own."""
+        return key in self._own
+
+    @property
+    def suspected(self) -> int:
+        """How many keys failed of which that is not known."""
+        return len(self._suspects)
 
     def often(self, times: int) -> frozenset[_K]:
         """Return the keys that failed so many times in a row, or more, though others were answered meanwhile."""
@@ -285,3 +317,11 @@ class Closures:
 def is_about_the_server(error: KubernetesError) -> bool:
     """Whether the next object would meet the same error as this one, as far as the error alone tells (see ``Failing``)."""
     return error.status in (0, 401, 429) or error.status >= 500
+
+
+def is_of_a_webhook(error: KubernetesError) -> bool:
+    """Whether *error* is that of an admission webhook that could not be asked, or is broken: the API server's words for that, with status 500.
+
+    Webhooks are for some objects and not for others, which may be those of many namespaces.
+    """
+    return error.status == 500 and "failed calling webhook" in error.message

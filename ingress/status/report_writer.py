@@ -31,7 +31,7 @@ from ingress.cluster.api.contact import Contact
 from ingress.cluster.api.outage import Outage
 from ingress.errors import KubernetesError
 from ingress.model.frozen import frozen
-from ingress.status.agenda import Agenda, Closures, Failing, Pace, is_about_the_server
+from ingress.status.agenda import Agenda, Closures, Failing, Pace, is_about_the_server, is_of_a_webhook
 from ingress.status.refusals import Refusals, is_forbidden
 
 log = Logger()
@@ -249,7 +249,7 @@ class ReportWriter(Generic[_K, _C]):
         for number in range(_PORTION):
             if number and self._steady() > ends:
                 break
-            key = self._agenda.take()
+            key = self._next()
             if key is None:
                 self._see_whether_settled()
                 break
@@ -262,6 +262,15 @@ class ReportWriter(Generic[_K, _C]):
                 self._send(key, write)
                 break
         self._schedule()
+
+    def _next(self) -> _K | None:
+        """Take the next key; any one as long as it is not known whether the API server fails for all.
+
+        A webhook that fails may be one for a namespace, whose objects follow each other, and each of them has all others wait for longer.
+        """
+        if suspected := self._failing.suspected:
+            return self._agenda.take_any(self._sending.random, suspected)
+        return self._agenda.take()
 
     def _write_for(self, key: _K) -> Write[_C] | None:
         """Return what the part has to write for *key*; None, too, where it raises, which is told once."""
@@ -333,12 +342,15 @@ class ReportWriter(Generic[_K, _C]):
     def _failed(self, key: _K, write: Write[_C], error: KubernetesError, *, is_dropped: bool) -> None:
         is_withheld = error.reason == WITHHELD
         is_of_server = is_about_the_server(error) and not is_withheld
-        pause = self._failing.failed(key) if is_of_server and not is_dropped else None
+        is_known = self._failing.is_own(key)
+        pause = None
+        if is_of_server and not is_dropped:
+            pause = self._failing.failed(key, is_own=is_of_a_webhook(error))
         if is_forbidden(error):
             self._sending.refusals.refused(write.right, error)
             closures = self._closures.setdefault(write.right, Closures(self._steady))
             closures.close(write.namespace, _FORBIDDEN_SECONDS)
-        elif not is_withheld and pause is None:
+        elif not is_withheld and not is_known:
             self._contact.failed(error, write.about)
         at: float | None = self._steady()
         if pause is not None:

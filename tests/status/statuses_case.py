@@ -51,11 +51,17 @@ class WriterCase(SynchronousTestCase):
 
     def setUp(self) -> None:
         self.clock = Clock()
+        self.random: Callable[[], float] = lambda: 0.0
         self.store = Store()
         self.questions = Questions()
         self.metrics = StatusMetrics()
+        self.make_writer()
+        self.addCleanup(self.check_clean)
+
+    def make_writer(self) -> None:
+        """Make the writer, with what the attributes say."""
         self.writer = Statuses(
-            Sending(self.clock, self.ask, (2.0, 3.0), self.clock.seconds, lambda: 0.0, Refusals()),
+            Sending(self.clock, self.ask, (2.0, 3.0), self.clock.seconds, self.random, Refusals()),
             self.store.state,
             self.settings,
             TranslateOptions(),
@@ -65,7 +71,6 @@ class WriterCase(SynchronousTestCase):
             kinds=self.kinds,
             bounds=self.bounds,
         )
-        self.addCleanup(self.check_clean)
 
     def ask(self, request: ApiRequest, done: Callable[[Outcome], None]) -> None:
         self.questions.ask(request, done)

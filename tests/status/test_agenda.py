@@ -7,7 +7,7 @@ from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.errors import KubernetesError
-from ingress.status.agenda import WOKEN_AT_ONCE, Agenda, Closures, Pace, is_about_the_server
+from ingress.status.agenda import WOKEN_AT_ONCE, Agenda, Closures, Failing, Pace, is_about_the_server
 from tests.fakes.counting import calls
 
 
@@ -119,6 +119,23 @@ class AgendaTests(SynchronousTestCase):
             self.agenda.add([f"n{number}"])
         self.assertEqual(taken, ["x", "y", "a", "n0", "b", "n1"])
 
+    def test_any(self) -> None:
+        """One is taken from anywhere, be it to be looked at now or behind, but for the last ones; each once, and none that is put off."""
+        self.agenda.add("ab")
+        self.agenda.add_all("cdef")
+        self.agenda.put_off("d", 5)
+        for random, spared, key in (
+            (0.99, 1, "e"),
+            (0.5, 0, "c"),
+            (0.3, 0, "b"),
+            (0.99, 9, "a"),
+            (0.0, 9, "f"),
+        ):
+            self.assertEqual(self.agenda.take_any(lambda at=random: at, spared), key)
+        self.assertIsNone(self.agenda.take_any(lambda: 0.0, 1))
+        self.clock.advance(5)
+        self.assertEqual(self.agenda.take_any(lambda: 0.9, 0), "d")
+
     def test_recalled(self) -> None:
         """What was put off comes now after all, once, and may be put off again."""
         self.agenda.put_off("a", 5)
@@ -176,6 +193,33 @@ class AgendaTests(SynchronousTestCase):
         self.agenda.clear()
         self.clock.advance(9)
         self.assertEqual((self.taken(), len(self.agenda)), ([], 0))
+
+
+class FailingTests(SynchronousTestCase):
+    """Whose trouble it is."""
+
+    def setUp(self) -> None:
+        self.failing: Failing[int] = Failing()
+
+    def test_its_own(self) -> None:
+        """It is that of a key from the first failure on where that says so, else once another one is answered."""
+        self.assertIsNone(self.failing.failed(1))
+        self.assertEqual((self.failing.suspected, self.failing.is_own(1)), (1, False))
+        self.assertEqual(self.failing.failed(2, is_own=True), 2.0)
+        self.assertEqual((self.failing.suspected, self.failing.is_own(2)), (1, True))
+        self.failing.answered(3)
+        self.assertEqual((self.failing.suspected, self.failing.is_own(1)), (0, True))
+
+    def test_for_days(self) -> None:
+        """However often it fails, it is tried once a minute."""
+        pauses = [self.failing.failed(1, is_own=True) for _ in range(3000)]
+        self.assertEqual((pauses[:3], pauses[-1]), ([2.0, 4.0, 8.0], 60.0))
+
+    def test_many(self) -> None:
+        """Ten thousand are tried ten times a second together."""
+        for _ in range(12):
+            pauses = [self.failing.failed(key, is_own=True) for key in range(10_000)]
+        self.assertEqual(pauses[-1], 1000.0)
 
 
 class PaceTests(SynchronousTestCase):

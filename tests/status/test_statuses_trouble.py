@@ -1,6 +1,7 @@
 """Tests for ``ingress.status.statuses`` and its writer: what goes wrong, and how many go at a time."""
 
 from collections.abc import Callable
+from random import Random
 
 from twisted.logger import capturedLogs, formatEvent
 
@@ -295,6 +296,37 @@ class ParallelTests(WriterCase):
                 self.many.answer()
                 self.turn()
         self.assertEqual(len({request.path for request in self.many.asked[before:]}), 300)
+
+    def test_failures_in_one_namespace(self) -> None:
+        """Where the API server fails for hundreds of Ingresses that are all looked at first, others do not wait for these to be tried one by one."""
+        self.sees_failures_in_one_namespace(KubernetesError(0, UNREACHABLE.reason, "no answer in time"), 300)
+
+    def test_webhook_of_a_namespace(self) -> None:
+        """Nobody waits for any of them where it says that it is a webhook that fails."""
+        webhook = 'Internal error occurred: failed calling webhook "a.example.com": failed to call webhook'
+        self.sees_failures_in_one_namespace(KubernetesError(500, "InternalError", webhook), 10)
+
+    def sees_failures_in_one_namespace(self, failure: KubernetesError, others: int) -> None:
+        """See that all *others* are written within a minute, and how often those with the *failure* are tried."""
+        self.random = Random(1).random
+        self.make_writer()
+        for number in range(300 + others):
+            self.put(f"i{number}", namespace="bad" if number < 300 else "good")
+        written: set[str] = set()
+        with capturedLogs() as events:
+            self.writer.lead()
+            for _ in range(600):
+                self.turn(0.1)
+                while self.many.open:
+                    is_bad = "/namespaces/bad/" in self.many.open[0][0].path
+                    request = self.many.answer(0, failure if is_bad else DONE)
+                    if not is_bad:
+                        written.add(request.path)
+                    self.turn()
+        self.assertEqual(len(written), others)
+        told = [formatEvent(event) for event in events]
+        self.assertEqual(sum(failure.message in one for one in told), 1, told)
+        self.assertLess(len(self.many.asked), others + 300 * 8)
 
     def test_trouble_of_many(self) -> None:
         """Ten errors at once, because the API server is busy, are one pause, not the tenth."""
