@@ -351,7 +351,8 @@ class IngressService(Service):
 
     def _start_failed(self, failure: Failure) -> None:
         self._has_left = self._has_left or self._takeover.is_following
-        self._takeover.failed(failure.getErrorMessage())
+        error = failure.value
+        self._takeover.failed(error.message if isinstance(error, StartError) else failure.getErrorMessage())
         if self._is_stopping:
             self.log.info("The start broke off: {reason}", reason=failure.getErrorMessage())
         elif failure.check(StartError):

@@ -202,7 +202,7 @@ def makeService(options: Options) -> "IService":
         output.missing = program_log.missing
 
         def failed(error: StartError) -> None:
-            announcer.failed(str(error))
+            announcer.failed(error)
             end_with(reactor, error, output.drain)
 
         if settings.serving.access_log.destination is None and is_to_be_a_daemon(options.parent):

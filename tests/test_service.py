@@ -161,6 +161,16 @@ class StartTests(ServiceCase):
         self.reactor.run()
         self.assertEqual([str(error) for error in self.failures], ["no cluster"])
 
+    def test_words_of_others(self) -> None:
+        """What a program of somebody else wrote is not told to the process that is to be taken over: its history of changes has what it is told."""
+        service = self.make()
+        told: list[str] = []
+        self.patch(service._takeover, "failed", told.append)
+        self.source.started = fail(StartError("no cluster", "its words"))
+        service.startService()
+        self.reactor.run()
+        self.assertEqual((told, self.failures[0].aside), (["no cluster"], "its words"))
+
     def test_port_in_use(self) -> None:
         """A port that is taken ends the process with one line that names it."""
         service = self.make(FullReactor())

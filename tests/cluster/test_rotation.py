@@ -92,7 +92,7 @@ class RotationTests(SourceTestCase):
         await self.refuse_all_but("new", content)
 
     async def test_words_of_a_plugin(self) -> None:
-        """What a plugin writes that fails after 401 is in the log; who is asked whether we are ready, by anybody, does not say it."""
+        """What a plugin writes that fails after 401 is in the log; who is asked whether we are ready, by anybody, does not say it, nor does the history of changes."""
         flag = self.folder / "runs"
         program = f"""
 import json, os, sys
@@ -109,13 +109,15 @@ print(json.dumps({{**{STATUS!r}, "status": {{"token": "old"}}}}))
         self.use(exec={**plugin, "interactiveMode": "Never"})
         self.server.access.tokens = {"other": None}
 
-        def told() -> list[str]:
-            return [formatEvent(event) or "" for event in events]
+        def told(*, changes: bool) -> str:
+            return str([formatEvent(event) for event in events if changes == ("change" in event)])
 
         with capturedLogs() as events:
             await self.start(clock=lambda: reactor.seconds() * 1000)
             await self.until(lambda: any("ended with" in one for one in self.running.missing()))
-            await self.until(lambda: any("does not answer" in one and "hunter2" in one for one in told()))
+            await self.until(lambda: "does not answer" in told(changes=True))
+        self.assertIn("hunter2", told(changes=False))
+        self.assertNotIn("hunter2", told(changes=True))
         self.assertIn("ended with status 1", str(self.running.missing()))
         self.assertNotIn("hunter2", str(self.running.missing()))
 

@@ -53,8 +53,8 @@ class Contact:
             cause = f"{about}: {cause}"
         if is_of_the_server(error):
             self.trouble = cause
-            told = f"{cause}: {error.aside}" if error.aside else cause
-            self._outage.lost(self._name, told, holds=self._holds)
+            # Without its aside, which whoever ran that program has told: this line is a change, too, and shown to others than the log is.
+            self._outage.lost(self._name, cause, holds=self._holds)
         else:
             self._outage.regained(self._name)
             if about:

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from twisted.internet.interfaces import IDelayedCall
 
+from ingress.errors import StartError
 from ingress.process.systemd.notify import EXTENSION_SECONDS, Systemd
 from ingress.wording import first_of
 
@@ -55,10 +56,10 @@ class Announcer:
             self._reactor.addSystemEventTrigger("after", "shutdown", self._stop)
             self._look()
 
-    def failed(self, why: str) -> None:
-        """Say why the process is about to end, as the last that is heard of it."""
-        self._why_it_ends = why
-        self._systemd.status(why)
+    def failed(self, error: StartError) -> None:
+        """Say why the process is about to end, as the last that is heard of it; whoever asks the service manager may read that."""
+        self._why_it_ends = error.message
+        self._systemd.status(error.message)
 
     def _stopping(self) -> None:
         self._is_stopping = True

@@ -5,6 +5,7 @@ from __future__ import annotations
 from twisted.internet.testing import MemoryReactorClock
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.errors import StartError
 from ingress.process.systemd.announcing import REPEATED_SECONDS, SERVING_SECONDS, STARTING_SECONDS, Announcer
 from ingress.process.systemd.notify import EXTENSION_SECONDS, Systemd
 from tests.fakes.service_managers import FakeServiceManager, abstract_name
@@ -60,6 +61,13 @@ class AnnouncerTests(SynchronousTestCase):
         self.missing = ("a", "b", "c", "d", "e")
         self.start()
         self.assertEqual(self.listening.said("STATUS"), ["not ready: a, b, c and 2 more"])
+
+    def test_failed(self) -> None:
+        """Why the start failed is said to the end, without what a program of somebody else wrote."""
+        announcer = self.start()
+        announcer.failed(StartError("no cluster", "its words"))
+        self.reactor.fire("before")
+        self.assertEqual(set(self.listening.said("STATUS")[1:]), {"no cluster"})
 
     def test_served(self) -> None:
         """What is served is told again when it is something else, and not otherwise."""
