@@ -64,13 +64,22 @@ class TokenRenewal:
     def _refresh(self, configuration: Any) -> None:
         if self._ends_within(RENEWED_BEFORE_SECONDS):
             if not self._is_running and self._clock() - self._ran_at >= PAUSE_SECONDS:
-                self._is_running = True
-                self._wait = self._start(self._renew)
+                self._begin()
             if self._ends_within(0.0):
                 self._wait()
                 if self._failure is not None:
                     raise PluginError(self._failure.message, self._failure.aside)
         configuration.api_key["BearerToken"] = f"Bearer {self._credentials.token}"
+
+    def _begin(self) -> None:
+        """Have the plugin run; where no thread is to be had, that is told, and tried again behind a pause."""
+        self._is_running = True
+        try:
+            self._wait = self._start(self._renew)
+        except RuntimeError as error:
+            log.warn("credentials cannot be loaded anew: {reason}", reason=str(error))
+            self._ran_at = self._clock()
+            self._is_running = False
 
     def _ends_within(self, seconds: float) -> bool:
         ends_at = self._credentials.ends_at

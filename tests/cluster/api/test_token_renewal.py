@@ -33,7 +33,10 @@ class TokenRenewalTests(SynchronousTestCase):
         self.running: list[Callable[[], None]] = []
         self.configuration = Configuration()
         first = PluginCredentials("first", ends_at=1000.0)
-        renewal = TokenRenewal(first, self.run_it, self.clock.seconds, self.clock.seconds, self.begin)
+        self.begin_it = self.begin
+        renewal = TokenRenewal(
+            first, self.run_it, self.clock.seconds, self.clock.seconds, lambda work: self.begin_it(work)
+        )
         renewal.keep(self.configuration)
 
     def begin(self, work: Callable[[], None]) -> Callable[[], None]:
@@ -67,6 +70,26 @@ class TokenRenewalTests(SynchronousTestCase):
         self.assertEqual([self.token(), len(self.running), self.runs], ["first", 1, 0])
         self.end()
         self.assertEqual([self.token(), self.token(), self.runs], ["next", "next", 1])
+
+    def test_no_thread(self) -> None:
+        """Where no thread can be started, what is good still is used, and it is tried again after a while."""
+        self.clock.advance(1000.0 - 30)
+        begin, self.begin_it = self.begin_it, self.refuse_to_begin
+        with capturedLogs() as events:
+            self.assertEqual([self.token(), self.token()], ["first", "first"])
+        self.assertEqual(
+            [formatEvent(event) for event in events],
+            ["credentials cannot be loaded anew: can't start new thread"],
+        )
+        self.begin_it = begin
+        self.clock.advance(PAUSE_SECONDS)
+        self.assertEqual((self.token(), len(self.running)), ("first", 1))
+        self.end()
+        self.assertEqual(self.token(), "next")
+
+    def refuse_to_begin(self, work: Callable[[], None]) -> Callable[[], None]:
+        """Stand for a process that has as many threads as it may."""
+        raise RuntimeError("can't start new thread")
 
     def test_at_the_end(self) -> None:
         """Who asks once the token has ended waits for the plugin, be it that runs already or not."""
