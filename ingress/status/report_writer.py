@@ -355,6 +355,9 @@ class ReportWriter(Generic[_K, _C]):
         at: float | None = self._steady()
         if pause is not None:
             at = self._steady() + max(pause, error.retry_after_seconds or 0.0)
+            if is_of_a_webhook(error):
+                later = self._part.failed(key, write, error)
+                at = None if later is None else max(at, later)
         elif is_withheld:
             self._pace.troubled(error)
         elif is_of_server:
@@ -365,6 +368,8 @@ class ReportWriter(Generic[_K, _C]):
             return
         else:
             at = self._part.failed(key, write, error)
+        if at is None:
+            self._failing.forget(key)
         if at is None or is_dropped:
             return
         if at > self._steady():

@@ -470,6 +470,14 @@ class EventWriterTests(SynchronousTestCase):
         self.answer_for(120, DONE)
         self.assertEqual(sorted(self.told()[before:]), ["a", "b", "c"])
 
+    def test_webhook_that_fails(self) -> None:
+        """Where a webhook fails for Events, they are told ever more rarely, and given up in the end: there may be thousands of them."""
+        self.present = [problem("a"), problem("b")]
+        self.writer.lead()
+        self.answer_for(4 * 3600, KubernetesError(500, "InternalError", 'failed calling webhook "x"'))
+        self.assertEqual(sorted(self.told()), [*["a"] * 12, *["b"] * 12])
+        self.assertEqual((self.writer.pending, self.writer._writer.failing(1)), (0, set()))
+
     def answer_for(self, seconds: int, outcome: Outcome) -> None:
         """Let time pass, and give everything that is asked this answer."""
         for _ in range(seconds):
