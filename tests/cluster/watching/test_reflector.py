@@ -87,9 +87,9 @@ class WatchTests(ReflectorTestCase):
             self.assertEqual(self.turn(bookmark(str(version + 1), ends=True)), 0.0)
         self.assertEqual(pauses, [0.0, 0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 30.0, 30.0, 30.0])
         # However long a list takes.
-        for version in ("32", "34"):
-            self.assertEqual(self.turn(bookmark(version), error_event(410, "Expired")), 30.0)
-            self.turn(lambda: self.clock.advance(60), bookmark(version, ends=True))
+        for later in ("32", "34"):
+            self.assertEqual(self.turn(bookmark(later), error_event(410, "Expired")), 30.0)
+            self.turn(lambda: self.clock.advance(60), bookmark(later, ends=True))
         # Once a version has lasted for a while, as before an outage, there is no reason to wait.
         self.clock.advance(300)
         self.assertEqual(self.turn(bookmark("40"), error_event(410, "Expired")), 0.0)
