@@ -297,6 +297,15 @@ class FaultTests(SourceTestCase):
 
         await self.until(lambda: types() == expected)
 
+    async def test_lists_that_fail(self) -> None:
+        """Where a kind is quiet, and lists of it fail, it is watched all the same."""
+        self.server.bookmark_seconds = 1e9
+        content = await self.synced(read_seconds=0.5)
+        self.server.faults.add(Answer(500), verb="list", resource="services", times=None)
+        await self.until(lambda: 500 in {call.status for call in self.server.requests_of("list", "services")})
+        self.server.create(service("new"))
+        await self.until(lambda: content.names() == {"new"})
+
     async def test_restored_from_a_backup(self) -> None:
         """Where etcd was restored, and the API server takes a watch from a version of the future and is silent, as it does, all is listed anew."""
         self.server.create(service("stays"))
