@@ -10,7 +10,7 @@ round: what is waited on is the epoll set, and the reactor's own poller is one o
 reactor has to do besides, timers and calls of threads, it does between two waits, as ever; where it has nothing to do, the
 next wait begins without it, for a turn of its main loop costs as much as a third of what the epoll set does for an event.
 
-This is the one module that knows the attribute in which that reactor keeps its poller.
+This is the one module that knows the attributes in which that reactor keeps its poller, and that it was told to stop.
 """
 
 import select
@@ -101,8 +101,8 @@ class SharedPoll:
     def poll(self, seconds: float, most: int) -> Events:
         """Wait for events of either for so long, -1 for ever; work off those of the epoll set and return at most *most* of the reactor's.
 
-        The reactor gets what it has in any turn in which the epoll set might go on.  While it runs, and has neither events nor a
-        timer that is due, what comes next is waited for at once.
+        The reactor gets what it has in any turn in which the epoll set might go on.  While it runs, was not told to stop, and has neither
+        events nor a timer that is due, what comes next is waited for at once.
         """
         reactor = self._reactor
         for _ in range(MOST_WAITS):
@@ -117,7 +117,7 @@ class SharedPoll:
             if is_full or self._is_asked_for:
                 self._is_asked_for = False
                 return self._poller.poll(0, most)
-            if not reactor.running or not self._is_joined:
+            if not reactor.running or reactor._justStopped or not self._is_joined:
                 return []
             left = reactor.timeout()
             if left is not None and left <= 0:

@@ -244,6 +244,24 @@ class SharedPollTests(SharedPollCase):
         self.turn()
         self.assertEqual(told.times, 1)
 
+    def test_next_wait_and_stop(self) -> None:
+        """A reactor that is told to stop by what came stops in its turn, which begins at once."""
+        self.reactor.running = True
+        self.reactor._stopped = False
+
+        class Ending(Told):
+            """Stops the reactor."""
+
+            def ready(inner, events: int) -> None:  # noqa: N805 - "self" is the test here
+                super().ready(events)
+                if inner.times == 1:
+                    self.reactor.stop()
+
+        told, writing = self.watched(Ending())
+        os.write(writing, b"x")
+        self.turn()
+        self.assertEqual(told.times, 1)
+
     def test_next_wait_without_the_epoll_set(self) -> None:
         """A reactor that the epoll set has left waits by itself from then on."""
         self.reactor.running = True
