@@ -91,36 +91,6 @@ class RotationTests(SourceTestCase):
         token.write_text("new", encoding="utf-8")
         await self.refuse_all_but("new", content)
 
-    async def test_words_of_a_plugin(self) -> None:
-        """What a plugin writes that fails after 401 is in the log; who is asked whether we are ready, by anybody, does not say it, nor does the history of changes."""
-        flag = self.folder / "runs"
-        program = f"""
-import json, os, sys
-if os.path.exists({str(flag)!r}):
-    sys.exit("+ login --password hunter2")
-open({str(flag)!r}, "w").close()
-print(json.dumps({{**{STATUS!r}, "status": {{"token": "old"}}}}))
-"""
-        plugin = {
-            "apiVersion": STATUS["apiVersion"],
-            "command": sys.executable,
-            "args": ["-S", "-c", program],
-        }
-        self.use(exec={**plugin, "interactiveMode": "Never"})
-        self.server.access.tokens = {"other": None}
-
-        def told(*, changes: bool) -> str:
-            return str([formatEvent(event) for event in events if changes == ("change" in event)])
-
-        with capturedLogs() as events:
-            await self.start(clock=lambda: reactor.seconds() * 1000)
-            await self.until(lambda: any("ended with" in one for one in self.running.missing()))
-            await self.until(lambda: "does not answer" in told(changes=True))
-        self.assertIn("hunter2", told(changes=False))
-        self.assertNotIn("hunter2", told(changes=True))
-        self.assertIn("ended with status 1", str(self.running.missing()))
-        self.assertNotIn("hunter2", str(self.running.missing()))
-
     async def test_stop_while_a_plugin_runs(self) -> None:
         """A plugin that does not come back after 401 holds up the end for a bounded time."""
         self.patch(api_server, "_STOP_SECONDS", STOP_SECONDS)

@@ -11,7 +11,7 @@ from twisted.logger import capturedLogs, formatEvent
 from ingress.cluster.api.api_client import ApiAccess, ApiConnection, ApiResponse, user_agent
 from ingress.cluster.api.api_status import BROKEN, SILENT, UNREACHABLE
 from ingress.cluster.api.credentials import CredentialSource
-from ingress.errors import KubernetesError
+from ingress.errors import KubernetesError, StartError
 from tests.cluster.api_server_case import LIMIT_SECONDS, SOON_SECONDS, ApiServerTestCase, in_thread, reactor
 from tests.fakes.apiserver.calls import Call
 from tests.fakes.apiserver.faults import Answer, Drop, Hang, RawBody
@@ -338,6 +338,31 @@ class RenewalTests(ApiServerTestCase):
         await in_thread(connection.renew_credentials)
         error = await error_of(lambda: connection.get(SERVICES, []))
         self.assertNotIn("anew", error.message)
+
+    async def test_words_of_a_plugin(self) -> None:
+        """What a plugin wrote that fails then is in the log, and apart from what is said of the refusal, which anybody may be shown."""
+        clock = Clock()
+
+        class Plugged(CredentialSource):
+            def load(self, *, again: bool = False):  # type: ignore[no-untyped-def]
+                if again:
+                    raise StartError("the plugin ended with status 1", "+ login --password hunter2")
+                return super().load()
+
+        access = ApiAccess(Plugged(str(self.kubeconfig), None, None, {}), clock=clock.seconds)
+        await in_thread(access.load)
+        connection = ApiConnection(access)
+        self.addCleanup(connection.close)
+        self.server.access.tokens = {"other": None}
+        await error_of(lambda: connection.get(SERVICES, []))
+        clock.advance(11)
+        with capturedLogs() as events:
+            await in_thread(connection.renew_credentials)
+        error = await error_of(lambda: connection.get(SERVICES, []))
+        self.assertIn("cannot be loaded anew: the plugin ended with status 1", error.message)
+        self.assertEqual(error.aside, "+ login --password hunter2")
+        self.assertNotIn("hunter2", str(error))
+        self.assertIn("hunter2", formatEvent(events[0]))
 
     async def test_not_too_often(self) -> None:
         """Within ten seconds of the last time nothing is loaded, whoever asks."""
