@@ -98,7 +98,6 @@ class ApiAccess:
         self._configuration: Configuration | None = None
         self._generation = 0
         self._renewed = 0.0
-        self._is_renewing = False
         self.trouble: StartError | None = None
         """Why credentials that were refused could not be loaded anew; None where they could, or were not tried."""
         self.namespace = ""
@@ -109,7 +108,7 @@ class ApiAccess:
     def load(self) -> str:
         """Load the configuration; return the API server's address.  Raises ``StartError``."""
         with self._lock:
-            configuration = self._take(self._credentials.load())
+            configuration = self._read()
             self.namespace = self._credentials.namespace()
             self.proxy = proxy_of(configuration)
             if not configuration.verify_ssl:
@@ -120,31 +119,24 @@ class ApiAccess:
     def renew(self, generation: int) -> None:
         """Load credentials anew, because those of *generation* were refused.
 
-        Does nothing when another thread did so already, or does, or when the last time is not long ago.  Raises nothing: what cannot be
-        loaded is told, and tried again when these are refused again.  Others go on with those that there are, as a plugin may
-        hang, and one refusal may say nothing about them.
+        Does nothing when another thread did so already, or when the last time is not long ago.  Raises nothing: what cannot be
+        loaded is told, and tried again when these are refused again.
         """
         with self._lock:
-            is_late = generation != self._generation or self._is_renewing
-            if is_late or self._clock() - self._renewed < _RENEWAL_PAUSE_SECONDS:
+            now = self._clock()
+            if generation != self._generation or now - self._renewed < _RENEWAL_PAUSE_SECONDS:
                 return
-            self._is_renewing = True
-        configuration, trouble = None, self.trouble
-        try:
-            configuration, trouble = self._credentials.load(again=True), None
-        except StartError as error:
-            trouble = error
-            log.warn("credentials cannot be loaded anew: {reason}", reason=str(error))
-        except Exception:
-            # Whoever renews is in the middle of a failure, and a thread that would end by this one.
-            log.failure("credentials cannot be loaded anew: a bug; it is tried again")
-        with self._lock:
-            self._is_renewing = False
-            # Whatever became of it, the next time is not soon.
-            self._renewed = self._clock()
-            self.trouble = trouble
-            if configuration is not None:
-                self._take(configuration)
+            # Before it is tried: whatever becomes of it, the next time is not soon.
+            self._renewed = now
+            try:
+                self._read()
+                self.trouble = None
+            except StartError as error:
+                self.trouble = error
+                log.warn("credentials cannot be loaded anew: {reason}", reason=str(error))
+            except Exception:
+                # Whoever renews is in the middle of a failure, and a thread that would end by this one.
+                log.failure("credentials cannot be loaded anew: a bug; it is tried again")
 
     def client(self, generation: int) -> tuple[int, RESTClientObject] | None:
         """A client with the present configuration, or None when *generation* has it."""
@@ -171,11 +163,11 @@ class ApiAccess:
             )
         return url, headers
 
-    def _take(self, configuration: Configuration) -> Configuration:
-        self._configuration = configuration
+    def _read(self) -> Configuration:
+        self._configuration = self._credentials.load(again=self._configuration is not None)
         self._generation += 1
         self._renewed = self._clock()
-        return configuration
+        return self._configuration
 
 
 class ApiConnection:

@@ -8,7 +8,7 @@ from time import time
 
 import yaml
 from attrs import evolve
-from twisted.internet.task import Clock, deferLater
+from twisted.internet.task import Clock
 from twisted.logger import capturedLogs, formatEvent
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -17,7 +17,7 @@ from ingress.cluster.api.credential_plugin import PluginCredentials, PluginError
 from ingress.cluster.api.credentials import CredentialSource
 from ingress.cluster.api.package_parts import Configuration
 from ingress.cluster.api.token_renewal import PAUSE_SECONDS, RENEWED_BEFORE_SECONDS, TokenRenewal
-from tests.cluster.api_server_case import ApiServerTestCase, in_thread, reactor
+from tests.cluster.api_server_case import ApiServerTestCase, in_thread
 
 VERSION = "client.authentication.k8s.io/v1"
 
@@ -156,7 +156,6 @@ PROGRAM = """
 import datetime, json, os, sys, time
 folder, token, seconds = sys.argv[1:]
 if os.path.exists(folder + "/runs"):
-    open(folder + "/runs-again", "w").close()
     end = time.monotonic() + 20
     while not os.path.exists(folder + "/goes-on") and time.monotonic() < end:
         time.sleep(0.01)
@@ -172,13 +171,13 @@ print(json.dumps({"apiVersion": "client.authentication.k8s.io/v1", "kind": "Exec
 class HangingPluginTests(ApiServerTestCase):
     """An API server that is asked while the plugin hangs."""
 
-    async def begin(self, good_seconds: float) -> None:
-        """Load credentials by a plugin that hangs when it is run again, with a token that is good for so long."""
-        self.folder = Path(self.mktemp()).resolve()
-        self.folder.mkdir()
+    async def test_requests_go_on(self) -> None:
+        """In the last minute of a token, which is good still, requests do not wait for the plugin."""
+        folder = Path(self.mktemp()).resolve()
+        folder.mkdir()
         now = time()
         config = yaml.safe_load(self.kubeconfig.read_text(encoding="utf-8"))
-        arguments = ["-S", "-c", PROGRAM, str(self.folder), "old", str(now + good_seconds)]
+        arguments = ["-S", "-c", PROGRAM, str(folder), "old", str(now + RENEWED_BEFORE_SECONDS + 100)]
         plugin = {
             "apiVersion": VERSION,
             "command": sys.executable,
@@ -188,52 +187,27 @@ class HangingPluginTests(ApiServerTestCase):
         config["users"][0]["user"] = {"exec": plugin}
         self.kubeconfig.write_text(json.dumps(config), encoding="utf-8")
         self.server.access.tokens = {"old": None, "new": None}
-        self.clock, self.wall = Clock(), Clock()
-        self.wall.advance(now)
+        clock, wall = Clock(), Clock()
+        wall.advance(now)
         source = CredentialSource(
-            str(self.kubeconfig), None, None, environ={}, clock=self.clock.seconds, wall=self.wall.seconds
+            str(self.kubeconfig), None, None, environ={}, clock=clock.seconds, wall=wall.seconds
         )
-        self.access_to_it = ApiAccess(source, clock=self.clock.seconds)
-        await in_thread(self.access_to_it.load)
-
-    async def ask(self) -> str | None:
-        """Make a request, on a connection of its own; return the token that it carried."""
-        connection = ApiConnection(self.access_to_it)
+        access = ApiAccess(source, clock=clock.seconds)
+        await in_thread(access.load)
+        connection = ApiConnection(access)
+        self.addCleanup(connection.close)
+        for one in (clock, wall):
+            one.advance(RENEWED_BEFORE_SECONDS + 50)
 
         def ask() -> None:
             connection.get("/api/v1/services", []).read_all()
-            connection.close()
 
+        try:
+            await in_thread(ask)
+            await in_thread(ask)
+            self.assertFalse((folder / "ended").exists())
+        finally:
+            (folder / "goes-on").touch()
+        wall.advance(RENEWED_BEFORE_SECONDS)
         await in_thread(ask)
-        return self.server.requests[-1].token
-
-    async def test_requests_go_on(self) -> None:
-        """In the last minute of a token, which is good still, requests do not wait for the plugin."""
-        await self.begin(RENEWED_BEFORE_SECONDS + 100)
-        for one in (self.clock, self.wall):
-            one.advance(RENEWED_BEFORE_SECONDS + 50)
-        try:
-            self.assertEqual([await self.ask(), await self.ask()], ["old", "old"])
-            self.assertFalse((self.folder / "ended").exists())
-        finally:
-            (self.folder / "goes-on").touch()
-        self.wall.advance(RENEWED_BEFORE_SECONDS)
-        self.assertEqual(await self.ask(), "new")
-
-    async def test_refused_once(self) -> None:
-        """While credentials are loaded anew since one request was refused, others go on with those that there are."""
-        await self.begin(3600)
-        self.clock.advance(60)
-        renewed = in_thread(lambda: self.access_to_it.renew(1))
-        try:
-            while not (self.folder / "runs-again").exists():
-                await deferLater(reactor, 0.01, lambda: None)
-            # Whoever else is refused does not have it run once more, however long it takes.
-            self.clock.advance(60)
-            await in_thread(lambda: self.access_to_it.renew(1))
-            self.assertEqual(await self.ask(), "old")
-            self.assertFalse((self.folder / "ended").exists())
-        finally:
-            (self.folder / "goes-on").touch()
-        await renewed
-        self.assertEqual(await self.ask(), "new")
+        self.assertEqual([call.token for call in self.server.requests], ["old", "old", "new"])
