@@ -7,7 +7,7 @@ and ``Closures`` leave one namespace alone.
 
 from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable, Iterable
-from heapq import heapify, heappop, heappush
+from heapq import heappop, heappush
 from itertools import count, islice
 from math import inf
 from typing import Generic, TypeVar
@@ -34,8 +34,8 @@ class Agenda(Generic[_K]):
         # Behind all these; that some of it is above, too, does no harm.
         self._behind: deque[_K] = deque()
         self._later: list[tuple[float, int, _K]] = []
-        # Of those of ``_until`` that do not wait for their time any more, what was above.
-        self._recalled: list[tuple[float, int, _K]] = []
+        # Of those of ``_until`` that do not wait for their time any more, what was above each time, the first time first.
+        self._recalled: deque[list[tuple[float, int, _K]]] = deque()
         self._until: dict[_K, float] = {}
         self._numbers = count()
 
@@ -82,12 +82,9 @@ class Agenda(Generic[_K]):
         All are taken up some at a time, as those are whose time has come: to hash ten thousands of problems takes a hundredth of a second.
         """
         if keys is None:
-            if self._recalled:
-                self._recalled += self._later
-                heapify(self._recalled)
-            else:
-                self._recalled = self._later
-            self._later = []
+            if self._later:
+                self._recalled.append(self._later)
+                self._later = []
             return
         for key in keys:
             if self._until.pop(key, None) is not None:
@@ -100,8 +97,8 @@ class Agenda(Generic[_K]):
 
     def clear(self) -> None:
         """Look at nothing any more."""
-        self._now, self._later, self._recalled, self._until = OrderedDict(), [], [], {}
-        self._behind = deque()
+        self._now, self._later, self._until = OrderedDict(), [], {}
+        self._behind, self._recalled = deque(), deque()
 
     def take(self) -> _K | None:
         """Return the next key to look at, which is forgotten; None when there is none now."""
@@ -141,34 +138,39 @@ class Agenda(Generic[_K]):
         return at is not None and at <= self._clock()
 
     def next_at(self) -> float | None:
-        """Return when there is something to look at, None for never."""
-        self._forget_outdated()
+        """Return when there is something to look at, None for never; now, too, while there is much to forget before that can be said."""
+        self._forget_outdated(WOKEN_AT_ONCE)
         if self._now or self._behind or self._recalled:
             return self._clock()
-        return max(self._later[0][0], self._clock()) if self._later else None
+        if not self._later:
+            return None
+        return self._clock() if self._is_outdated(self._later[0]) else max(self._later[0][0], self._clock())
 
     def _wake(self, most: int) -> None:
-        """Have *most* of those that were recalled, or whose time has come, looked at now."""
+        """Have *most* of those that were recalled, or whose time has come, looked at now; what is outdated counts among them."""
         now = self._clock()
-        self._forget_outdated()
-        while most and self._recalled:
+        while most := most - self._forget_outdated(most):
+            heap = self._recalled[0] if self._recalled else self._later
+            if not heap or (heap is self._later and heap[0][0] > now):
+                return
             most -= 1
-            self._take_up(heappop(self._recalled)[2])
-            self._forget_outdated()
-        while most and self._later and self._later[0][0] <= now:
-            most -= 1
-            self._take_up(heappop(self._later)[2])
-            self._forget_outdated()
+            key = heappop(heap)[2]
+            del self._until[key]
+            self._now[key] = None
 
-    def _take_up(self, key: _K) -> None:
-        del self._until[key]
-        self._now[key] = None
-
-    def _forget_outdated(self) -> None:
-        while self._recalled and self._is_outdated(self._recalled[0]):
-            heappop(self._recalled)
-        while self._later and self._is_outdated(self._later[0]):
-            heappop(self._later)
+    def _forget_outdated(self, most: int) -> int:
+        """Forget up to *most* of those that come first and are outdated; return how many."""
+        forgotten = 0
+        while forgotten < most:
+            heap = self._recalled[0] if self._recalled else self._later
+            if heap and self._is_outdated(heap[0]):
+                heappop(heap)
+                forgotten += 1
+            elif self._recalled and not heap:
+                self._recalled.popleft()
+            else:
+                break
+        return forgotten
 
     def _is_outdated(self, entry: tuple[float, int, _K]) -> bool:
         return self._until.get(entry[2]) != entry[0]

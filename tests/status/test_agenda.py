@@ -172,7 +172,7 @@ class AgendaTests(SynchronousTestCase):
         self.agenda.recall()
         last = [key for key in keys[1:] if key not in (keys[1500], keys[1600], keys[2000])]
         self.assertEqual(
-            self.taken(), [*keys[1:WOKEN_AT_ONCE], keys[2000], "more", *last[WOKEN_AT_ONCE - 1 :], keys[1600]]
+            self.taken(), [*keys[1:WOKEN_AT_ONCE], keys[2000], *last[WOKEN_AT_ONCE - 1 :], "more", keys[1600]]
         )
         self.assertEqual((self.agenda.next_at(), len(self.agenda)), (None, 0))
 
@@ -185,6 +185,24 @@ class AgendaTests(SynchronousTestCase):
         self.agenda.drop("c")
         self.clock.advance(9)
         self.assertEqual((self.taken(), self.agenda.next_at(), len(self.agenda)), ([], None, 0))
+
+    def test_many_dropped(self) -> None:
+        """Of thousands that were put off and dropped few are forgotten at once, and who comes behind them is on time."""
+        keys = [f"k{number:04}" for number in range(3000)]
+        for at, key in enumerate([*keys, "last"]):
+            self.agenda.put_off(key, 5 + at)
+        for key in keys:
+            self.agenda.drop(key)
+        self.assertLess(calls(self.agenda.next_at), 20 * WOKEN_AT_ONCE)
+        self.assertLess(calls(self.agenda.take), 20 * WOKEN_AT_ONCE)
+        rounds = 0
+        while (at := self.agenda.next_at()) == 0:
+            self.assertIsNone(self.agenda.take())
+            rounds += 1
+        self.assertEqual((at, len(self.agenda)), (3005, 1))
+        self.assertLessEqual(rounds, 3000 // WOKEN_AT_ONCE)
+        self.clock.advance(3005)
+        self.assertEqual(self.taken(), ["last"])
 
     def test_cleared(self) -> None:
         """Nothing is left after clearing."""
