@@ -48,6 +48,15 @@ class MessageCase(SynchronousTestCase):
         for _ in range(times):
             self.epoll_set.doRead()
 
+    def serve(self) -> None:
+        """Be a server."""
+        contexts = ServerContexts(generate_certificate(datetime.now(UTC)))
+        connection = contexts.connection_on(self.near)
+        self.transport = TLSTransport(
+            self.epoll_set, self.near, self.recorder, ("127.0.0.1", 1), connection, 443
+        )
+        self.transport.start()
+
     def check_few_at_once(self, message: bytes, behind: bytes) -> None:
         """Have *message* come, and *behind* it what is told: none of its turns reads more than it may."""
         flood = message + behind
@@ -169,12 +178,7 @@ class NewKeysTests(MessageCase):
 
     def setUp(self) -> None:
         super().setUp()
-        contexts = ServerContexts(generate_certificate(datetime.now(UTC)))
-        connection = contexts.connection_on(self.near)
-        self.transport = TLSTransport(
-            self.epoll_set, self.near, self.recorder, ("127.0.0.1", 1), connection, 443
-        )
-        self.transport.start()
+        self.serve()
         self.client = KeyUpdates(b"app.test")
         received, is_done = b"", False
         while not is_done:
@@ -341,12 +345,7 @@ class HelloTests(MessageCase):
 
     def setUp(self) -> None:
         super().setUp()
-        contexts = ServerContexts(generate_certificate(datetime.now(UTC)))
-        connection = contexts.connection_on(self.near)
-        self.transport = TLSTransport(
-            self.epoll_set, self.near, self.recorder, ("127.0.0.1", 1), connection, 443
-        )
-        self.transport.start()
+        self.serve()
         self.client = HelloAgain(self.far)
         self.client.begin()
         self.turn()
