@@ -7,10 +7,11 @@ state (``ingress.proxy.exchange.exchange``).
 """
 
 
-class StartError(Exception):
-    """The process cannot start; *message* and *aside* are one line for the operator.
+class OperatorError(Exception):
+    """Tells the operator *message*, and behind it the *aside*, if there is one, in one line.
 
-    An *aside* is what a program of somebody else wrote.  It may have secrets, and is for the log and the terminal alone.
+    An *aside* is what a program of somebody else wrote.  It may have secrets, and is for the log and the terminal alone, as is the text of
+    the error, which has both.
     """
 
     def __init__(self, message: str, aside: str = "") -> None:
@@ -19,11 +20,15 @@ class StartError(Exception):
         self.aside = aside
 
 
+class StartError(OperatorError):
+    """The process cannot start."""
+
+
 class KubernetesError(Exception):
     """The API server refused a request.
 
     *status* is the HTTP status, *reason* the ``Status.reason`` (``Expired``,
-    ``Forbidden`` ...), *retry_after_seconds* what the server asked for.  The *aside* is as that of a ``StartError``,
+    ``Forbidden`` ...), *retry_after_seconds* what the server asked for.  The *aside* is that of an ``OperatorError``,
     and not in the text.
     """
 

@@ -25,6 +25,7 @@ from attrs import field
 from twisted.logger import Logger
 
 from ingress.cluster.api.api_status import one_line
+from ingress.errors import OperatorError
 from ingress.model.frozen import frozen
 
 log = Logger()
@@ -48,13 +49,8 @@ _PAIR: Final = (
 )
 
 
-class PluginError(Exception):
-    """A plugin cannot be run, or failed; says why in one line, with what it wrote itself as an *aside* (``ingress.errors``)."""
-
-    def __init__(self, message: str, aside: str = "") -> None:
-        super().__init__(f"{message}: {aside}" if aside else message)
-        self.message = message
-        self.aside = aside
+class PluginError(OperatorError):
+    """A plugin cannot be run, or failed; says why, with what it wrote itself as an aside."""
 
 
 @frozen
