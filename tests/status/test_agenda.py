@@ -196,10 +196,10 @@ class AgendaTests(SynchronousTestCase):
         self.assertLess(calls(self.agenda.next_at), 20 * WOKEN_AT_ONCE)
         self.assertLess(calls(self.agenda.take), 20 * WOKEN_AT_ONCE)
         rounds = 0
-        while (at := self.agenda.next_at()) == 0:
+        while (next_at := self.agenda.next_at()) == 0:
             self.assertIsNone(self.agenda.take())
             rounds += 1
-        self.assertEqual((at, len(self.agenda)), (3005, 1))
+        self.assertEqual((next_at, len(self.agenda)), (3005, 1))
         self.assertLessEqual(rounds, 3000 // WOKEN_AT_ONCE)
         self.clock.advance(3005)
         self.assertEqual(self.taken(), ["last"])
