@@ -87,6 +87,9 @@ class LettingGoTests(SynchronousTestCase):
     HOSTS = 3000
 
     def setUp(self) -> None:
+        # What other tests have left is not looked at, which there are some hundred thousand objects of.
+        gc.freeze()
+        self.addCleanup(gc.unfreeze)
         self.clock = StepClock()
         self.feed = Feed(cast(IReactorTime, self.clock))
         self.feed.publish(many_hosts(self.HOSTS, self.path("/a")))
