@@ -42,6 +42,17 @@ class CasesTests(SynchronousTestCase):
         for name in found:
             self.assertRegex(name, r"^[a-z0-9]+(-[a-z0-9]+)*$")
 
+    def test_what_several_cases_may_see_is_the_same_for_all(self) -> None:
+        """An object that is not in the namespace of its case has a name of its own, or the same content wherever it comes again."""
+        seen: dict[tuple[str, str, str], object] = {}
+        for case in cases.CASES:
+            for thing in case.objects:
+                there = thing["metadata"].get("namespace")
+                if there is not None:
+                    key = (thing["kind"], there, thing["metadata"]["name"])
+                    self.assertEqual(seen.setdefault(key, thing), thing, case.name)
+        self.assertIn(("ConfigMap", "ingress-nginx", "added-1"), seen)
+
     def test_what_is_told_is_told_where_it_says(self) -> None:
         """Each difference that counts as told names a heading of a document that there is, or words that stand in it."""
         for told in (*cases.EVERYWHERE, *(one for case in cases.CASES for one in case.told)):

@@ -108,10 +108,10 @@ KEYS = (
                 enable_cors="true",
                 configuration_snippet='more_set_headers "X-All: mine";\nadd_header X-Other own always;',
             ),
-            of_operator("added", {"X-All": "all", "X-Other": "all", "X-Third": "third"}),
+            of_operator("added-1", {"X-All": "all", "X-Other": "all", "X-Third": "third"}),
         ),
         (*gets("/a", "/404"), Ask("/a", "OPTIONS", fields=(("Origin", "https://a.test"),))),
-        config={"add-headers": "ingress-nginx/added"},
+        config={"add-headers": "ingress-nginx/added-1"},
         answers={"web": {"/404": answer(404), "/a": answer(X_All="endpoint")}},
     ),
     Case(
