@@ -19,7 +19,7 @@ from ingress.model.cluster.objects import Kind, ObjectId
 from ingress.model.frozen import frozen
 from ingress.model.stepwise import Stepwise, finished
 from ingress.process.in_slices import first_at_once
-from ingress.wording import plural_of, some_of
+from ingress.wording import number_of, some_of
 
 log = Logger()
 
@@ -156,16 +156,16 @@ def _line(
     """Write a line, in steps."""
     objects = yield from all_joined(taken)
     named = "" if routes is None else (yield from _named(objects))
-    others = ", ".join(f"{count} {plural_of(kind)}" for kind, count in served.others.items() if count)
+    others = ", ".join(number_of(count, kind) for kind, count in served.others.items() if count)
     why = "another class or of none" + (", or with a defaultBackend" if served.leaves_catch_alls else "")
     left = f"; left alone, since of {why}: {others}" if others else ""
     if served.why_nothing is not None:
         left = f": {served.why_nothing()}"
     log.info(
-        "Published {routes} routes of {hosts} hosts, with {problems} problems{others}{news}",
-        routes=served.routes,
-        hosts=served.hosts,
-        problems=served.problems,
+        "Published {routes} of {hosts}, with {problems}{others}{news}",
+        routes=number_of(served.routes, "route"),
+        hosts=number_of(served.hosts, "host"),
+        problems=number_of(served.problems, "problem"),
         others=left,
         news="" if routes is None else f". {named}; {routes}" if named else f". {routes}",
     )
@@ -228,7 +228,7 @@ def _named(objects: Mapping[ObjectId, str]) -> Stepwise[str]:
         sorts.items(), key=lambda entry: (order[entry[0][0]], _place_of(entry[0][1]), entry[0][1])
     )
     return ", ".join(
-        f"{kind} {sort} {verb}" if place < SORTS_NAMED else f"{sort.count} {plural_of(kind)} {verb}"
+        f"{kind} {sort} {verb}" if place < SORTS_NAMED else f"{number_of(sort.count, kind)} {verb}"
         for place, ((verb, kind), sort) in enumerate(in_order)
     )
 

@@ -113,7 +113,7 @@ class ReportTests(ControllerTestCase):
         )
         self.assertEqual(
             lines[2],
-            "Published 5 routes of 5 hosts, with 1 problems. Service web/blog went; no route is different",
+            "Published 5 routes of 5 hosts, with 1 problem. Service web/blog went; no route is different",
         )
 
     def test_left_alone(self) -> None:
@@ -136,7 +136,7 @@ class ReportTests(ControllerTestCase):
         caught = evolve(ingress("all", "all.test"), default_backend=IngressBackend("shop"))
         lines = self.logged(LogLevel.info, batch(ingress("mine", "mine.test"), caught))
         self.assertIn(
-            "; left alone, since of another class or of none, or with a defaultBackend: 1 Ingresses. ",
+            "; left alone, since of another class or of none, or with a defaultBackend: 1 Ingress. ",
             lines[0],
         )
 
@@ -156,7 +156,7 @@ class ReportTests(ControllerTestCase):
         self.assertLessEqual(len(lines), 5)
         last = str(lines[-1]["log_format"]).format(**lines[-1])
         self.assertTrue(
-            last.startswith("Published 1 routes of 1 hosts, with 0 problems. Ingress web/shop went"), last
+            last.startswith("Published 1 route of 1 host, with 0 problems. Ingress web/shop went"), last
         )
         self.assertEqual(self.clock.getDelayedCalls(), [])
 
@@ -168,7 +168,7 @@ class ReportTests(ControllerTestCase):
             self.clock.advance(0)
             self.assertEqual(events, [])
             self.controller.stop()
-        self.assertEqual([event["routes"] for event in events], [2])
+        self.assertEqual([event["routes"] for event in events], ["2 routes"])
 
     def test_usual_order(self) -> None:
         """While hundreds of good Ingresses are applied, each before its Service, no problem is told."""

@@ -252,6 +252,6 @@ class NothingServedTests(ProblemsCase):
         await self.until(
             lambda: b"--endpoint shop/typo=127.0.0.1:9 gives no Service an endpoint" in controller.output
         )
-        await self.until(lambda: b"Published 1 routes" in controller.output)
+        await self.until(lambda: b"Published 1 route" in controller.output)
         for line in (b"nothing to read yet", b"gives no Service an endpoint"):
             self.assertEqual(controller.output.count(line), 1)

@@ -40,6 +40,20 @@ class PublicationLogTests(SynchronousTestCase):
             self.clock.advance(5)
             self.assertIn(f"Ingress shop/web {sum_of}; routes: 2 changed", self.told(*verbs))
 
+    def test_numbers(self) -> None:
+        """Of one thing is said that it is one, and thousands have a comma."""
+        with capturedLogs() as events:
+            self.log.published(Served(1, 1, 1, {Kind.INGRESS: 1}), {}, None)
+            self.clock.advance(5)
+            self.log.published(Served(12_000, 9_000, 0), {}, None)
+        self.assertEqual(
+            [formatEvent(event) for event in events],
+            [
+                "Published 1 route of 1 host, with 1 problem; left alone, since of another class or of none: 1 Ingress",
+                "Published 12,000 routes of 9,000 hosts, with 0 problems",
+            ],
+        )
+
     def test_not_known(self) -> None:
         """Where the difference is not known, nothing is claimed."""
         self.assertEqual(self.told("changed", routes=None), "Published 2 routes of 2 hosts, with 0 problems")

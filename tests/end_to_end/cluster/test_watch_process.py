@@ -384,7 +384,9 @@ class FloodTests(WatchProcessCase):
                     await self.turn(0.01)
             if self.reactor.seconds() - begins > SETTLE_SECONDS / 2:
                 stalled.add(f"/{name}:")
-        await self.until(lambda: b"Published 2000 routes of 2000 hosts, with 0 problems" in controller.output)
+        await self.until(
+            lambda: b"Published 2,000 routes of 2,000 hosts, with 0 problems" in controller.output
+        )
         await self.turn(2.5)
         warnings = [
             line

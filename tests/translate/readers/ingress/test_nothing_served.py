@@ -9,6 +9,8 @@ from ingress.settings import Settings, translate_options
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.ingress.nothing_served import why_nothing_is_served
 from ingress.translate.readers.ingress.objects import Ingress, IngressClass
+from ingress.translate.readers.reader import Readers
+from ingress.translate.readers.route_kinds import ROUTE_KINDS
 
 
 def state(*classes: str | None, seen: dict[str, str] | None = None) -> ClusterState:
@@ -41,6 +43,13 @@ class WhyNothingTests(SynchronousTestCase):
         self.assertIn(
             "has no Ingresses in namespaces that --watch-namespace-selector selects",
             why_nothing_is_served(state(), translate_options(settings)),
+        )
+
+    def test_nothing_of_any_kind(self) -> None:
+        """Where there is nothing at all, the kinds of the Gateway API are not listed besides."""
+        options = TranslateOptions(from_manifests=True)
+        self.assertEqual(
+            Readers(ROUTE_KINDS, options).why_nothing(ClusterState({})), "the manifests hold no Ingresses"
         )
 
     def test_other_classes(self) -> None:

@@ -13,6 +13,7 @@ from ingress.translate.readers.gateway.gateways.infrastructure import asks_for_s
 from ingress.translate.readers.gateway.gateways.listener_reading import read_listeners
 from ingress.translate.readers.gateway.objects.gateways import Gateway, gateways_of, is_our_gateway
 from ingress.translate.readers.gateway.objects.names import GATEWAY_CLASS
+from ingress.translate.readers.gateway.objects.routes import ROUTES
 from ingress.translate.readers.gateway.topology.gateway_tls import (
     backend_certificate_of,
     gateway_tls_of,
@@ -66,10 +67,16 @@ class GatewayReader:
         return needs_of(value, kind)
 
     def why_nothing(self, state: ClusterState, /) -> str:
-        """Say that no Gateway is ours, or that none is accepted, where there are some."""
+        """Say that no Gateway is ours, that none is accepted, or that no route is there for them, where there are some."""
         if not gateways_of(state):
             return ""
         found = last_topology(state, self._options).gateways.values()
         if not found:
             return f"no Gateway has a class of the controller {self._options.gateway.controller_name}"
-        return "" if any(one.is_accepted for one in found) else "no Gateway is accepted"
+        if not any(one.is_accepted for one in found):
+            return "no Gateway is accepted"
+        return (
+            ""
+            if any(state.of(kind) for kind in ROUTES)
+            else "there is no HTTPRoute, nor any other route for Gateways"
+        )

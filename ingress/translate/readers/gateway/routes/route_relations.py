@@ -110,9 +110,9 @@ def decides_class(value: AnyRoute) -> tuple[str, object]:
 
 
 def why_no_route(kind: Kind, state: ClusterState) -> str:
-    """Say what kept all routes of *kind* from being served."""
+    """Say what kept all routes of *kind* from being served, where there are some."""
     if not state.of(kind):
-        return f"there is no {kind}"
+        return ""
     return f"no {kind} attaches to a listener of a Gateway of ours, or their problems say why"
 
 

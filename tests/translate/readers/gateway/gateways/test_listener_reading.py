@@ -210,7 +210,7 @@ class ListenersAskedForTests(SynchronousTestCase):
                 "no Gateway has a class of the controller txingress.dev/gateway",
             ),
             ([gateway("a", listener(protocol="SCTP"))], "no Gateway is accepted"),
-            ([gateway("a")], ""),
+            ([gateway("a")], "there is no HTTPRoute, nor any other route for Gateways"),
         ):
             with self.subTest(values=values):
                 self.start(*values)
