@@ -540,6 +540,11 @@ class IngressService(Service):
             asked = self._admin_connections.drain()
         elif self._is_listening:
             delay = self._serving().shutdown_delay_seconds
+            self.log.info(
+                "Stopping: {still}what is under way has at most {grace:g} s to end; a second signal ends all at once",
+                still=f"new requests are served for {delay:g} s more, then " if delay else "",
+                grace=self._serving().shutdown_grace_seconds,
+            )
             await self._wait(deferLater(self._reactor, delay, lambda: None), delay)
         await self._data_plane.close()
         await self._wait(self._data_plane.drain(patience), self._serving().shutdown_grace_seconds)

@@ -3,13 +3,14 @@
 import os
 from typing import Any, cast
 
+from attrs import evolve
 from twisted.internet.address import IPv4Address
 from twisted.internet.defer import Deferred, fail, succeed
 from twisted.internet.error import CannotListenError, ConnectionDone
 from twisted.internet.interfaces import IAddress, IListeningPort
 from twisted.internet.protocol import ServerFactory
 from twisted.internet.testing import MemoryReactorClock, StringTransport
-from twisted.logger import capturedLogs, formatEvent, globalLogPublisher
+from twisted.logger import LogLevel, capturedLogs, formatEvent, globalLogPublisher
 from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -248,6 +249,25 @@ class StopTests(ServiceCase):
         self.reactor.advance(0.2)
         self.successResultOf(stopped)
         self.assertTrue(self.source.is_stopped)
+
+    def test_told(self) -> None:
+        """Whoever ended it by Ctrl-C reads for how long it goes on, and how it ends sooner."""
+        for delay, expected in (
+            (
+                5.0,
+                "Stopping: new requests are served for 5 s more, then what is under way has at most 30 s to end; ",
+            ),
+            (0.0, "Stopping: what is under way has at most 30 s to end; "),
+        ):
+            serving = evolve(logged_to(self.mktemp()), shutdown_delay_seconds=delay)
+            service = self.make(settings=Settings(serving=serving, use_epoll=False))
+            self.start(service)
+            with capturedLogs() as events:
+                self.stop(service)
+            self.assertIn(
+                f"{expected}a second signal ends all at once",
+                [formatEvent(event) for event in events if event["log_level"] is LogLevel.info],
+            )
 
     def test_streams_end(self) -> None:
         """Whoever looks at what happens is told at once that the process stops, and is not waited for."""
