@@ -75,10 +75,10 @@ class HttpsRedirect:
 
     def describe(self) -> str:
         """Say where plain HTTP is sent."""
-        hosts = "all hosts" if self.hosts is None else "the hosts that have certificates"
+        hosts = "" if self.hosts is None else " for the hosts that have certificates"
         port = "" if self.port == HTTPS_PORT else f" on port {self.port}"
         status = "" if self.status == PERMANENT else f" with {self.status}"
-        return f"sends plain HTTP for {hosts} to HTTPS{port}{status}"
+        return f"sends plain HTTP{hosts} to HTTPS{port}{status}"
 
     def make(self, services: Services) -> Filter:
         """Make the filter that redirects."""

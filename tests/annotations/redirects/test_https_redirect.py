@@ -55,6 +55,16 @@ class HttpsRedirectTests(SynchronousTestCase):
         """It is not even asked about requests over HTTPS, which are nearly all and pay nothing for it."""
         self.assertEqual(HttpsRedirect().make(FakeServices()).asked_schemes, {b"http"})
 
+    def test_description(self) -> None:
+        """It stands before one route, and says nothing of hosts unless it goes by their certificates."""
+        hosts = CertifiedHosts(frozenset({b"a.example.com"}))
+        for redirect, expected in (
+            (HttpsRedirect(), "sends plain HTTP to HTTPS"),
+            (HttpsRedirect(8443, status=301), "sends plain HTTP to HTTPS on port 8443 with 301"),
+            (HttpsRedirect(hosts=hosts), "sends plain HTTP for the hosts that have certificates to HTTPS"),
+        ):
+            self.assertEqual(redirect.describe(), expected)
+
     def test_same_host_and_target(self) -> None:
         """The target is repeated as received, escapes and query included."""
         reply = HttpsRedirect().judge(Facts())
