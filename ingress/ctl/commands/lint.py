@@ -56,7 +56,7 @@ LEVELS = tuple(level.word for level in sorted(Level, reverse=True))
     type=click.Choice(COLOR_CHOICES),
     default=COLOR_CHOICES[0],
     show_default=True,
-    help="Colours in the table; auto is for a terminal, unless NO_COLOR is set.",
+    help="Colors in the table; auto is for a terminal, unless NO_COLOR is set.",
 )
 def command(
     paths: tuple[str, ...],

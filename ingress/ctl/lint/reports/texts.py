@@ -8,8 +8,10 @@ from typing import Final
 from ingress.ctl.lint.finding import Finding
 from ingress.ctl.lint.rules import NOT_JUDGED
 from ingress.model.cluster.objects import ObjectId
+from ingress.model.cluster.problems import Reason
 
 _ANNOTATION: Final = re.compile(r"metadata\.annotations\[(?:[^/]*/)?(.*)\]\Z", re.DOTALL)
+_MALFORMED: Final = Reason.MALFORMED_OBJECT.value
 _SURROGATES: Final = re.compile("[\ud800-\udfff]")
 # Whatever is not ASCII is escaped, so no mark in it can change how a page or a terminal shows the rest.
 _ENCODE: Final = JSONEncoder(ensure_ascii=True, separators=(", ", ": ")).encode
@@ -60,7 +62,12 @@ def annotation_of(field: str) -> str:
 
 
 def message(finding: Finding) -> str:
-    """Return the message of *finding*, with the annotation in it that it is about, but for the one that names a class."""
+    """Return the message of *finding*, with the annotation in it that it is about, but for the one that names a class.
+
+    Where a field is not of its shape, the message goes on after the field: it "must be a whole number, but is text".
+    """
+    if finding.rule == _MALFORMED and finding.field and finding.field not in finding.message:
+        return f"{finding.field} {finding.message}"
     name = "" if finding.rule in NOT_JUDGED else annotation_of(finding.field)
     return f"{name}: {finding.message}" if name and name not in finding.message else finding.message
 

@@ -60,6 +60,17 @@ class FindingTests(SynchronousTestCase):
         self.assertIn("  error    rate-limit: must be text", text)
         self.assertNotIn("metadata", text)
 
+    def test_a_field_that_is_not_of_its_shape_is_named(self) -> None:
+        """What is said of it says nothing without, and its line may have several fields."""
+        field = "spec.rules[0].http.paths[0].backend.service.port.number"
+        found = finding(
+            message="must be a whole number, but is text", rule="MalformedObject", field=field, advice="x"
+        )
+        self.assertIn(
+            f"  error    {field} must be a whole number, but is text\n",
+            printed(results(reported(findings=[found])), Look(120)),
+        )
+
     def test_a_path_is_not_divided(self) -> None:
         """It is to be clicked; the rule has the next line."""
         place = Place(f"deploy/{'deep/' * 20}shop.yaml", 12)
