@@ -138,6 +138,20 @@ def busy_ports(wanted: Sequence[tuple[str, int]]) -> tuple[str, ...]:
     return tuple(busy)
 
 
+def way_out(busy: Sequence[str], ports: Ports) -> str:
+    """What to do about *busy* addresses; only the controller's own ports can be others."""
+    options = {
+        f"{HOST}:{ports.http}": "--http-port",
+        f"{HOST}:{ports.https}": "--https-port",
+        f"{HOST}:{ports.admin}": "--admin-port",
+    }
+    if not all(address in options for address in busy):
+        return "stop what listens there (another demo?) first"
+    others = " ".join(f"{options[address]}=PORT" for address in busy)
+    python = as_typed(Path(sys.executable))
+    return f"stop what listens there, or start the demo by {python} -m examples.demo {others}"
+
+
 def is_ready(port: int) -> bool:
     """Whether the controller's ``/readyz`` answers 200."""
     connection = http.client.HTTPConnection(HOST, port, timeout=2)
@@ -237,7 +251,7 @@ def run(manifests: Path, ports: Ports) -> int:
     wanted = [(backend.address, backend.port) for backend in backends]
     wanted += [(HOST, ports.http), (HOST, ports.https), (HOST, ports.admin)]
     if busy := busy_ports(wanted):
-        raise StartError(f"in use already: {', '.join(busy)}; stop what listens there (another demo?) first")
+        raise StartError(f"in use already: {', '.join(busy)}; {way_out(busy, ports)}")
     signals = SignalWait()
     children = Children()
     try:

@@ -23,6 +23,7 @@ from examples.demo.demo import (
     controller_command,
     demo_backends,
     is_ready,
+    way_out,
 )
 from examples.demo.tour import Ports, stops
 from ingress.errors import StartError
@@ -139,6 +140,19 @@ class CommandTests(SynchronousTestCase):
 
 class ReadinessTests(SynchronousTestCase):
     """What is asked before and while the children start."""
+
+    def test_way_out_of_busy_ports(self) -> None:
+        """Who has something else at a port of the controller is told the option; the backends' stand in the manifests."""
+        ports = Ports()
+        self.assertEqual(
+            way_out(["127.0.0.1:8080", "127.0.0.1:10254"], ports),
+            "stop what listens there, or start the demo by"
+            f" {as_typed(Path(sys.executable))} -m examples.demo --http-port=PORT --admin-port=PORT",
+        )
+        self.assertEqual(
+            way_out(["127.0.0.1:8080", "127.0.0.1:18081"], ports),
+            "stop what listens there (another demo?) first",
+        )
 
     def test_busy_ports(self) -> None:
         """Ports that something listens on are told from those that are free."""
