@@ -81,7 +81,7 @@ _OF_REASONS: Final[Mapping[Reason, tuple[Level, str, str]]] = {
     ),
     Reason.DEFAULT_BACKEND_CONFLICT: (
         _ERROR,
-        "Another Ingress gets the requests that this default backend is for.",
+        "Another Ingress gets the requests that this default backend, or a redirect of a rule without paths, is for.",
         "",
     ),
     Reason.SERVICE_NOT_FOUND: (

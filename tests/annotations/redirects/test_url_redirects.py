@@ -243,6 +243,11 @@ class TranslatedTests(ServedCase):
         self.assertEqual([bool(one.filters) for one in found.table.routes], [False])
         (problem,) = self.told(found)
         self.assertEqual((problem.reason, problem.name), (Reason.DEFAULT_BACKEND_CONFLICT, "a"))
+        self.assertEqual(
+            problem.message,
+            "it has no path of host a.test, so what it asks for there, such as a redirect, has no effect: requests go to"
+            " Ingress demo/younger, whose spec.rules[0].http.paths[0] takes every path",
+        )
 
     def test_snippets_without_http(self) -> None:
         """A return of a snippet answers a rule without http as well, unless something comes before it."""

@@ -72,6 +72,16 @@ class OverlayTests(CtlCase):
         self.assertNotIn("DuplicateObject", text)
 
 
+class RedirectWithoutPathsTests(CtlCase):
+    def test_one_that_another_ingress_leaves_nothing_to(self) -> None:
+        """A redirect for a host whose paths another Ingress has is told as what has no effect, with what helps."""
+        redirect = manifest(permanent_redirect="https://a.test").replace("name: web", "name: redirect", 1)
+        without_paths = redirect[: redirect.index("      http:")]
+        text = self.run_command("lint", self.manifest(f"{without_paths}---\n{manifest()}")).stdout
+        self.assertIn("such as a redirect, has no effect", " ".join(text.split()))
+        self.assertIn("→ take the host out of one of the two\n", text)
+
+
 class ConcernTests(CtlCase):
     """What is said of Secrets and ConfigMaps that lie beside the Ingresses."""
 
