@@ -21,6 +21,9 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 class AbsentSecretTests(SynchronousTestCase):
     """Problems of an Ingress that names a Secret."""
 
+    issued_by = ""
+    """The annotation that asks cert-manager for the certificate."""
+
     def told(self, options: TranslateOptions, *of_secret: Problem, **annotations: str) -> dict[str, str]:
         """The messages to the Ingress, by reason."""
         named = {
@@ -29,6 +32,7 @@ class AbsentSecretTests(SynchronousTestCase):
         }
         tls = () if named else (IngressTLS(("a.example",), "tls"),)
         ingress = Ingress(ObjectKey("shop", "web"), class_name="nginx", tls=tls, annotations=named)
+        ingress = evolve(ingress, issued_by=self.issued_by)
         state = ClusterState(
             {Kind.INGRESS: {ingress.key: ingress}},
             problems_of={(Kind.SECRET, KEY): of_secret} if of_secret else {},
@@ -47,6 +51,16 @@ class AbsentSecretTests(SynchronousTestCase):
         message = told[Reason.SECRET_NOT_FOUND]
         self.assertIn("--secret-field-selector (type=kubernetes.io/tls)", message)
         self.assertIn("2, 4, 8 seconds", message)
+
+    def test_made_by_cert_manager(self) -> None:
+        """What cert-manager is to make is of the type that is watched: what a selector hides has nothing to do with it."""
+        self.issued_by = "cert-manager.io/issuer"
+        for options in (TranslateOptions(), TranslateOptions(secret_selector="type=kubernetes.io/tls")):
+            self.assertEqual(
+                self.told(options)[Reason.SECRET_NOT_FOUND],
+                "there is no Secret shop/tls that holds a certificate, and cert-manager is to make it, by cert-manager.io/issuer;"
+                " 'kubectl describe certificate' says how far it is; another certificate that covers the host is shown, or the default",
+            )
 
     def test_forbidden(self) -> None:
         """A Secret that may not be read is not called missing, whatever names it."""

@@ -292,7 +292,8 @@ class _TLSReader:
         if not isinstance(found, Certificate):
             reason, message = refusal(secret, found)
             if entry.issued_by and reason is Reason.SECRET_NOT_FOUND:
-                message += f", and cert-manager is to make it, by {entry.issued_by}; 'kubectl describe certificate' says how far it is"
+                # It has the type that is watched, so nothing is to be said of what a selector leaves out.
+                message = f"{refusal(secret, None)[1]}, and cert-manager is to make it, by {entry.issued_by}; 'kubectl describe certificate' says how far it is"
             self._report(field, reason, f"{message}; {_FALLBACK}")
             return secret, None
         if not found.is_valid_at(self._now):
