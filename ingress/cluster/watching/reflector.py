@@ -58,6 +58,7 @@ from ingress.errors import KubernetesError
 from ingress.metrics.series.watch import ReflectorCounts
 from ingress.model.cluster.objects import Batch
 from ingress.translate.readers.reader import KindRead
+from ingress.wording import number_of
 
 log = Logger()
 
@@ -438,7 +439,7 @@ class Reflector:
             self._listed_again_at = self._clock()
             self._contact.listed_again(len(self._changes), self._list_cause)
         else:
-            log.info("{name}: synced, {count} objects", name=self.name, count=len(self._changes))
+            log.info("{name}: synced, {count}", name=self.name, count=number_of(len(self._changes), "object"))
         self._list_cause = ""
 
     def _move(self, version: str) -> None:

@@ -54,7 +54,7 @@ class LogTests(ReflectorTestCase):
         lines = self.lines(
             lambda: (self.turn(KubernetesError(422, "Invalid", "x")), self.turn(page("5", [("a", "1")])))
         )
-        self.assertEqual(lines, ["Service: synced, 1 objects"])
+        self.assertEqual(lines, ["Service: synced, 1 object"])
 
     def test_contact(self) -> None:
         """Losing and regaining contact are one line each."""
