@@ -169,7 +169,7 @@ class Rotation:
         seconds = health.failed(endpoint, self.all, self._clock.seconds())
         if seconds:
             log.warn(
-                "{endpoint} of {backend} gets no requests for {seconds} s: {failures} connections to it failed",
+                "{endpoint} of {backend} gets no requests for {seconds:g} s: {failures} connections to it failed",
                 endpoint=str(endpoint),
                 backend=str(self.backend),
                 seconds=seconds,
@@ -187,7 +187,7 @@ class Rotation:
         seconds = health.silent(endpoint, self.all, self._clock.seconds(), liveness)
         if seconds:
             log.warn(
-                "{endpoint} of {backend} gets no requests for {seconds} s: {misses} in a row waited in vain, "
+                "{endpoint} of {backend} gets no requests for {seconds:g} s: {misses} in a row waited in vain, "
                 "and nothing came from it meanwhile",
                 endpoint=str(endpoint),
                 backend=str(self.backend),

@@ -293,7 +293,7 @@ class HealthTests(BalancedCase):
         self.assertEqual(self.counts(), (1, 1))
         [told] = [formatEvent(event) for event in events if "gets no requests" in str(formatEvent(event))]
         self.assertEqual(
-            told, "10.0.0.1:8000 of shop/web:80 gets no requests for 10.0 s: 3 connections to it failed"
+            told, "10.0.0.1:8000 of shop/web:80 gets no requests for 10 s: 3 connections to it failed"
         )
 
     def test_returns(self) -> None:
