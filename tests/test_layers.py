@@ -293,7 +293,8 @@ class FloorTests(SynchronousTestCase):
                 below = {one.stem for one in path.parent.glob("*.py")} - {"__init__"}
                 if len(below) >= MANY_MODULES:
                     unsaid[name] = {one for one in below - said if f"{name}.{one}" not in FLOORS}
-        self.assertEqual({name: left for name, left in unsaid.items() if left}, {})
+        missing = {name: left for name, left in unsaid.items() if left}
+        self.assertEqual(missing, {}, "modules that the docstring of their package does not name")
 
 
 class BreachTests(SynchronousTestCase):
