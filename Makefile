@@ -67,8 +67,8 @@ metadata = setup.cfg pyproject.toml
 .DELETE_ON_ERROR:
 
 help: ## list these commands
-	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r name text; do \
-		printf 'make %-21s %s\n' "$$name" "$$text"; done
+	@list() { sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | grep "$$@" '^bench' | while IFS="$$(printf '\t')" read -r name text; do \
+		printf 'make %-25s %s\n' "$$name" "$$text"; done; }; list -v; echo; echo 'What measures:'; echo; list -e
 
 run: $(user_environment) ## start the demo on 127.0.0.1:8080 and :8443, with curl lines to paste
 	@exec $(bin)/python -m examples.demo
@@ -138,7 +138,7 @@ fastcgi: $(dev_environment) ## ask real PHP scripts behind PHP-FPM, by us and by
 	$(bin)/trial --temp-directory $(VENV)/trial-fastcgi tests.end_to_end.beside_nginx.test_fastcgi_beside_nginx
 	@exec $(bin)/python -m bench.features.fastcgi
 
-docs: $(dev_environment) ## write anew docs/options.md, docs/annotations.md, docs/configmap.md, docs/arguments.md, docs/lint-rules.md, docs/api.md, what the chart has of tables, and the features in docs/gateway-api.md, from their tables, and the output of ingressctl in pages
+docs: $(dev_environment) ## write anew what pages, the chart and the dashboard have out of tables of the code, and the output of ingressctl in pages
 	$(bin)/python -m scripts.options_page > $(VENV)/options.md
 	mv $(VENV)/options.md docs/options.md
 	$(bin)/python -m scripts.annotations_page > $(VENV)/annotations.md
