@@ -127,7 +127,7 @@ class CredentialSource:
             configuration.host = self.server
             return "without credentials"
         raise StartError(
-            "no API server to read from: name a kubeconfig, or run in a pod with a service account,"
+            "no API server to read from: name a kubeconfig by --kubeconfig or KUBECONFIG, run in a pod with a service account,"
             " or read manifests instead"
         )
 

@@ -268,7 +268,11 @@ _OF_REASONS: Final[Mapping[Reason, tuple[Level, str, str]]] = {
         "The definitions of the Gateway API in the cluster are of another version.",
         "install the version that the message names",
     ),
-    Reason.CLASS_CONFLICT: (_WARNING, "Field and annotation name different classes; the field counts.", ""),
+    Reason.CLASS_CONFLICT: (
+        _WARNING,
+        "Field and annotation name different classes; the field counts.",
+        "remove the annotation, or have the field say the same",
+    ),
     Reason.CATCH_ALL_DISABLED: (
         _ERROR,
         "The Ingress has a defaultBackend, so nothing of it is served with `--disable-catch-all`.",

@@ -168,7 +168,7 @@ class CredentialSourceTests(CredentialCase):
     def test_nothing_found(self) -> None:
         """Without anything to go by, the one line says what could be named."""
         message = self.refusal(CredentialSource(environ={"HOME": str(self.folder)}))
-        self.assertIn("name a kubeconfig", message)
+        self.assertIn("name a kubeconfig by --kubeconfig or KUBECONFIG", message)
         self.assertIn("manifests", message)
 
     def test_missing_file(self) -> None:

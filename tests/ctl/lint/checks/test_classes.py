@@ -192,6 +192,9 @@ class ClassesTests(LintCase):
         """Where field and annotation disagree, the problem says what counts."""
         value = evolve(ingress(class_name="user"), annotations={CLASS_ANNOTATION: "nginx"})
         self.assertEqual(rules_of(self.lint(value)), {"ClassConflict"})
+        self.assertEqual(
+            self.found("ClassConflict", value).advice, "remove the annotation, or have the field say the same"
+        )
 
 
 class FieldsTests(LintCase):
