@@ -333,12 +333,12 @@ def _target_port_named(reference: BackendReference, state: ClusterState) -> Back
 
 def _missing(key: ObjectKey, options: TranslateOptions) -> str:
     if options.from_manifests:
-        return f"Service {key} is not in the manifests{_hint(key, options)}"
+        return f"Service {key} is not in the manifests{_hint(key, options, 'correct the name, or ')}"
     return f"there is no Service {key}"
 
 
-def _hint(key: ObjectKey, options: TranslateOptions) -> str:
-    return f"; start with --endpoint {key}=HOST:PORT" if options.names_endpoint_option else ""
+def _hint(key: ObjectKey, options: TranslateOptions, first: str = "") -> str:
+    return f"; {first}start with --endpoint {key}=HOST:PORT" if options.names_endpoint_option else ""
 
 
 def _shown_port(wanted: int | str) -> str:
