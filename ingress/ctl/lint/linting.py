@@ -137,7 +137,9 @@ def _reports(survey: Survey) -> Iterator[ObjectReport]:
             subject.place,
             subject.verdict.is_ours,
             "" if subject.verdict.is_ours else why_not_ours(survey, subject),
-            tuple(standings(subject, found, dangers)) if subject.verdict.is_ours else (),
+            tuple(standings(subject, found, dangers, survey.given.options.annotation_policy))
+            if subject.verdict.is_ours
+            else (),
             _sorted(found),
             tuple(sorted(survey.given.labels.get(object_id, {}).items())),
         )

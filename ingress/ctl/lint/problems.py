@@ -40,6 +40,8 @@ _UNQUOTED: Final = re.compile(r"must be text, but is (.+), which no API server t
 """What is told of an annotation that is not text, with what stands there."""
 _GLOB: Final = re.compile(r"((?:/[A-Za-z0-9_~%-]+)*)/\*")
 """A path as other controllers have them, where the last sign stands for whatever is below; as an expression it repeats the slash."""
+_STRICT: Final = "--strict-validate-path-type"
+"""What is told of a path with other signs than a type of path may have."""
 _AT_HOST: Final = re.compile(r"spec\.(?:rules\[(\d+)\]\.host|tls\[(\d+)\]\.hosts\[(\d+)\])")
 _AT_PATH: Final = re.compile(r"spec\.rules\[(\d+)\]\.http\.paths\[\d+\]")
 
@@ -250,6 +252,11 @@ def _finding(
                 (Change(problem.field, plain), evolve(kind, value="Prefix")),
             )
         changes = () if regex.expression is None else (subject.setting("use-regex", "true"), kind)
+        if _STRICT in problem.message and (subject.says("use-regex") or subject.says("rewrite-target")):
+            advice = "write pathType: ImplementationSpecific"
+            return subject.found(
+                RULES[reason.value], problem.message, problem.field, advice, changes and (kind,)
+            )
         return subject.found(REGEX_NOT_ASKED, problem.message, problem.field, changes=changes)
     if reason is Reason.UNKNOWN_ANNOTATION:
         some = None if name is None else unknown.get(name)

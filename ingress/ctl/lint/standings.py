@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
 from ingress.annotations.contract.values import ValueRefused
+from ingress.annotations.policy import AnnotationPolicy
 from ingress.annotations.unhonored import asks_for_nothing
 from ingress.annotations.unknown_names import UnknownNames
 from ingress.annotations.upstream.canaries import SAID_BY_CANARIES
@@ -148,9 +149,12 @@ _OF_REASONS: Final = {
 
 
 def standings(
-    subject: Subject, findings: Iterable[Finding], unsafe: frozenset[str]
+    subject: Subject, findings: Iterable[Finding], unsafe: frozenset[str], policy: AnnotationPolicy
 ) -> Iterator[AnnotationReport]:
-    """Yield what becomes of each annotation of *subject*; *findings* are all about it, *unsafe* the rules of those that tell of danger."""
+    """Yield what becomes of each annotation of *subject*, of those that *policy* allows.
+
+    *findings* are all about it, *unsafe* the rules of those that tell of danger.
+    """
     by_field: dict[str, list[Finding]] = {}
     for one in findings:
         by_field.setdefault(one.field, []).append(one)
@@ -159,6 +163,8 @@ def standings(
     for name, value in subject.annotations.items():
         told = by_field.get(subject.field(name), [])
         standing, why = _standing(subject, name, value, told, unknown, lacking, unsafe)
+        if standing is Standing.DIFFERS and not policy.allows(name):
+            standing = Standing.IGNORED
         if standing in (Standing.HONORED, Standing.DIFFERS) and is_canary and name not in SAID_BY_CANARIES:
             standing, why = Standing.IGNORED, "the Ingress behind which a canary stands decides about it"
         yield AnnotationReport(name, value, standing, why)

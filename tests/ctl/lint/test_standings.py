@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from ingress.annotations.access.guards import GuardMissing
 from ingress.annotations.annotations import FAMILIES
 from ingress.annotations.operator_filters import InstalledFilter
+from ingress.annotations.policy import AnnotationPolicy
 from ingress.annotations.requests.path_rewrites import RewriteMissing
 from ingress.annotations.unknown_names import OF_INGRESS_NGINX
 from ingress.ctl.inputs.coverage import Coverage
@@ -46,6 +47,16 @@ class TableTests(LintCase):
 
 
 class StandingTests(LintCase):
+    def test_snippets_that_nobody_may_have(self) -> None:
+        """One that the operator allows nobody is not honored in part, however harmless, but not at all."""
+        value = ingress(configuration_snippet="add_header X-A b;")
+        one = self.standing(
+            "configuration-snippet", value, annotation_policy=AnnotationPolicy(allows_snippets=False)
+        )
+        self.assertEqual(one.standing, Standing.IGNORED)
+        self.assertIn("the operator allows no snippets", one.why)
+        self.assertEqual(self.standing("configuration-snippet", value).standing, Standing.HONORED)
+
     def test_honored(self) -> None:
         """What works as in ingress-nginx is honored without a word, whatever the table remarks of other values."""
         for name, value in (

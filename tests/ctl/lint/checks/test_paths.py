@@ -190,6 +190,16 @@ class ProblemTests(LintCase):
         self.assertIs(finding.level, Level.ERROR)
         self.assertEqual(self.lint(changed(value, finding.changes)).findings, ())
 
+    def test_an_expression_of_a_type_that_is_kept_for_plain_paths(self) -> None:
+        """Where expressions are asked for already, what helps is the type, and not to ask again."""
+        value = ingress(("/api(/|$)(.*)", "Prefix"), rewrite_target="/$2")
+        self.assertEqual(self.lint(value).findings, ())
+        finding = self.found("InvalidPath", value, strict_path_types=True)
+        self.assertEqual(finding.advice, "write pathType: ImplementationSpecific")
+        mended = changed(value, finding.changes)
+        self.assertEqual(mended, ingress(("/api(/|$)(.*)", SPECIFIC), rewrite_target="/$2"))
+        self.assertEqual(self.lint(mended, strict_path_types=True).findings, ())
+
     def test_a_star_at_the_end_that_stands_for_whatever_is_below(self) -> None:
         """As paths of other controllers have it: the change is the prefix that means this, and no expression."""
         for path, plain in (("/*", "/"), ("/api/*", "/api"), ("/a/b-c/*", "/a/b-c")):
