@@ -19,6 +19,7 @@ from urllib.parse import quote
 
 import urllib3
 from twisted.logger import Logger
+from urllib3 import HTTPHeaderDict
 from urllib3.exceptions import HTTPError, InsecureRequestWarning, ReadTimeoutError
 
 from ingress.cluster.api.api_status import (
@@ -145,9 +146,9 @@ class ApiAccess:
                 return None
             return self._generation, RESTClientObject(self._configuration)
 
-    def addressed(self, client: RESTClientObject, request: ApiRequest) -> tuple[str, dict[str, str]]:
+    def addressed(self, client: RESTClientObject, request: ApiRequest) -> tuple[str, HTTPHeaderDict]:
         """Return the URL of *request* and its fields, with the credentials of *client*, which may be read anew here, or by a plugin."""
-        headers = {"Accept": request.accept, "User-Agent": self._user_agent}
+        headers = HTTPHeaderDict({"Accept": request.accept, "User-Agent": self._user_agent})
         if request.body is not None:
             headers["Content-Type"] = request.content_type
         configuration = client.configuration
@@ -155,6 +156,9 @@ class ApiAccess:
             # These may have another address, too.
             for credential in configuration.auth_settings().values():
                 headers[credential["key"]] = credential["value"]
+            for name, value in configuration.impersonation:
+                # What is written as Latin-1 is read as UTF-8.
+                headers.add(name, value.encode(errors="surrogatepass").decode("latin-1"))
             url = f"{configuration.host}{request.path}"
         if request.query:
             # What stands for a page is given back as it came, whatever it is.

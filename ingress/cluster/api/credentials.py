@@ -52,6 +52,13 @@ _TOKEN_SECONDS = 60.0
 SERVICE_ACCOUNT_DIRECTORY = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
 
+class ApiConfiguration(Configuration):
+    """A configuration of the package, and what that knows nothing of."""
+
+    impersonation: tuple[tuple[str, str], ...] = ()
+    """As in ``UsedContext``."""
+
+
 @frozen
 class CredentialSource:
     """What the operator said about the API server; None leaves it to the environment.
@@ -67,12 +74,12 @@ class CredentialSource:
     clock: Callable[[], float] = monotonic
     wall: Callable[[], float] = time
 
-    def load(self, *, again: bool = False) -> Configuration:
+    def load(self, *, again: bool = False) -> ApiConfiguration:
         """Load a configuration for requests; the log tells its origin unless it is loaded *again*.
 
         Raises ``StartError``.
         """
-        configuration = Configuration()
+        configuration = ApiConfiguration()
         if self.server is not None:
             _check_url("--server", self.server)
         origin = self._fill(configuration)
@@ -86,6 +93,9 @@ class CredentialSource:
             log.info("API server {host}, {origin}", host=configuration.host, origin=origin)
             if proxy := proxy_of(configuration):
                 log.info("the API server is reached through the proxy {proxy}", proxy=proxy)
+            if configuration.impersonation:
+                _, user = configuration.impersonation[0]
+                log.info("the API server is asked as if by user {user} (as)", user=one_line(user))
         return configuration
 
     def namespace(self) -> str:
@@ -116,7 +126,7 @@ class CredentialSource:
     def _is_in_pod(self) -> bool:
         return self.context is None and bool(self.environ.get("KUBERNETES_SERVICE_HOST"))
 
-    def _fill(self, configuration: Configuration) -> str:
+    def _fill(self, configuration: ApiConfiguration) -> str:
         """Load from the first place that there is; return what to call it."""
         files = self._kubeconfig_files()
         if files:
@@ -131,7 +141,7 @@ class CredentialSource:
             " or read manifests instead"
         )
 
-    def _fill_from_kubeconfig(self, configuration: Configuration, files: str) -> str:
+    def _fill_from_kubeconfig(self, configuration: ApiConfiguration, files: str) -> str:
         # Here, in a thread that waits for it: it brings all of the package (package_parts).
         from kubernetes.config import load_kube_config_from_dict
 
@@ -142,13 +152,15 @@ class CredentialSource:
         # The package's default, which must not be taken for an address that the file gives.
         configuration.host = ""
         try:
-            config = used_context(configs, self.context).config
+            used = used_context(configs, self.context)
+            config = used.config
             run = self._plugin_of(config)
             plugged = None
             if run is not None:
                 plugged = run()
                 config["users"][0]["user"] = plugged.stand_in(config["users"][0]["user"])
             load_kube_config_from_dict(config, client_configuration=configuration, persist_config=False)
+            configuration.impersonation = used.impersonation
             if "auth-provider" in config["users"][0]["user"] and not configuration.api_key.get("BearerToken"):
                 # The package goes on as nobody.
                 raise KubeconfigError("the auth-provider of the user has no token that can be used")

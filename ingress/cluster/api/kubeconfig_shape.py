@@ -10,11 +10,12 @@ Messages name fields, and what contexts, clusters and users are called; nothing 
 """
 
 import binascii
+import re
 from base64 import standard_b64decode
 from collections.abc import Mapping, Sequence
 from posixpath import join
 from typing import Any, Final
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from ingress.cluster.api.api_status import one_line
 from ingress.model.frozen import frozen
@@ -40,9 +41,14 @@ _TEXTS_OF_USER: Final = (
     "tokenFile",
     "username",
     "password",
+    "as",
+    "as-uid",
 )
 _AUTH_PROVIDERS: Final = ("gcp", "oidc")
 """Those that the package knows; it goes on as nobody with any other."""
+_NAME_CHARACTERS: Final = "!#$&'*+^`|"
+"""Those that the name of a header field may have besides letters, digits and ``-._~`` (RFC 9110, section 5.6.2), without ``%``."""
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
 _FILES: Final = ("certificate-authority", "client-certificate", "client-key", "tokenFile")
 
 
@@ -66,6 +72,8 @@ class UsedContext:
     namespace: str
     config: dict[str, Any]
     """A kubeconfig with nothing else in it, which means the same wherever it is."""
+    impersonation: tuple[tuple[str, str], ...]
+    """Header fields, names with values, by which a request asks to be taken for one of the user whom the first one names; a name may come twice."""
 
 
 @frozen
@@ -97,14 +105,19 @@ def used_context(configs: Sequence[KubeconfigFile], asked: str | None) -> UsedCo
     entry = contexts[name]
     context = _mapping(entry.path, entry.content)
     cluster = _cluster(_referred(files, "cluster", entry.path, context))
-    user = _user(_referred(files, "user", entry.path, context)) if context.get("user") else {}
+    user: dict[str, object] = {}
+    impersonation: tuple[tuple[str, str], ...] = ()
+    if context.get("user"):
+        referred = _referred(files, "user", entry.path, context)
+        user = _user(referred)
+        impersonation = _impersonation(referred.path, user)
     config = {
         "current-context": name,
         "contexts": [{"name": name, "context": {"cluster": "it", "user": "it"}}],
         "clusters": [{"name": "it", "cluster": cluster}],
         "users": [{"name": "it", "user": user}],
     }
-    return UsedContext(_text(entry.path, context, "namespace") or "", config)
+    return UsedContext(_text(entry.path, context, "namespace") or "", config, impersonation)
 
 
 def _files(configs: Sequence[KubeconfigFile]) -> list[_File]:
@@ -224,6 +237,41 @@ def _user(entry: _Entry) -> dict[str, object]:
         if "/" in command:
             user["exec"] = {**plugin, "command": join(entry.folder, command)}
     return user
+
+
+def _impersonation(path: str, user: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
+    """Return the fields of ``UsedContext.impersonation``, as client-go sends them for *user*.
+
+    https://kubernetes.io/docs/reference/access-authn-authz/user-impersonation/ has their names, and how keys of ``as-user-extra`` are
+    written in them.
+    """
+    fields: list[tuple[str, str, object]] = [
+        ("as", "User", user.get("as")),
+        ("as-uid", "Uid", user.get("as-uid")),
+    ]
+    fields += (("as-groups", "Group", group) for group in _list(f"{path}.as-groups", user.get("as-groups")))
+    extra = user.get("as-user-extra")
+    for key, values in _mapping(f"{path}.as-user-extra", {} if extra is None else extra).items():
+        name = f"Extra-{quote(str(key), safe=_NAME_CHARACTERS, errors='surrogatepass')}"
+        fields += (("as-user-extra", name, value) for value in _list(f"{path}.as-user-extra", values))
+    found = []
+    for field, name, value in fields:
+        if value is None:
+            continue
+        if not user.get("as"):
+            raise KubeconfigError(f"{path}.as is missing, the user whom {field} belongs to")
+        if not isinstance(value, str):
+            raise KubeconfigError(f"{path}.{field}: texts are wanted, but here is {shape_of(value)}")
+        if _CONTROL.search(value):
+            raise KubeconfigError(f"{path}.{field} has control characters")
+        found.append((f"Impersonate-{name}", value))
+    return tuple(found)
+
+
+def _list(path: str, value: object) -> Sequence[object]:
+    if not isinstance(value, list | None):
+        raise KubeconfigError(f"{path}: a list is wanted, but this is {shape_of(value)}")
+    return value or ()
 
 
 def _placed(entry: _Entry, values: Mapping[str, object], texts: Sequence[str]) -> dict[str, object]:

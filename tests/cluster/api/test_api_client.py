@@ -4,15 +4,17 @@ import json
 from collections.abc import Callable
 from typing import TypeVar
 
+import yaml
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock, deferLater
 from twisted.logger import capturedLogs, formatEvent
 
-from ingress.cluster.api.api_client import ApiAccess, ApiConnection, ApiResponse, user_agent
+from ingress.cluster.api.api_client import ApiAccess, ApiConnection, ApiRequest, ApiResponse, user_agent
 from ingress.cluster.api.api_status import BROKEN, SILENT, UNREACHABLE
 from ingress.cluster.api.credentials import CredentialSource
 from ingress.errors import KubernetesError, StartError
 from tests.cluster.api_server_case import LIMIT_SECONDS, SOON_SECONDS, ApiServerTestCase, in_thread, reactor
+from tests.fakes.apiserver.access import Grant
 from tests.fakes.apiserver.calls import Call
 from tests.fakes.apiserver.faults import Answer, Drop, Hang, RawBody
 from tests.fakes.apiserver.watching import Closing
@@ -61,6 +63,40 @@ class RequestTests(ApiServerTestCase):
         self.assertTrue(user_agent().startswith("txingress"))
         self.assertEqual(call.headers["accept"], "application/json")
         self.assertEqual(json.loads(body)["kind"], "ServiceList")
+
+    async def test_impersonation(self) -> None:
+        """Whom a kubeconfig has us act as arrives with each request, reads and writes, as client-go sends it."""
+        config = yaml.safe_load(self.kubeconfig.read_text(encoding="utf-8"))
+        config["users"][0]["user"] |= {
+            "as": "jürgen",
+            "as-uid": "5",
+            "as-groups": ["one, two", "three"],
+            "as-user-extra": {"example.com/Why%": ["for", "fun"], "none": []},
+        }
+        self.kubeconfig.write_text(yaml.safe_dump(config), encoding="utf-8")
+        rule = {"apiGroups": [""], "resources": ["services"], "verbs": ["list"]}
+        self.server.access.users = {"jürgen": (Grant(rule),)}
+        with capturedLogs() as events:
+            connection = await self.connection()
+        self.assertIn("the API server is asked as if by user jürgen (as)", list(map(formatEvent, events)))
+        await in_thread(lambda: whole(connection.get(SERVICES, [])))
+        patch = ApiRequest("PATCH", f"{SERVICES}/a", body={})
+        error = await error_of(lambda: connection.send(patch))
+        self.assertEqual(error.status, 403)
+        for call in self.server.requests:
+            self.assertEqual(
+                [field for field in call.fields if field[0].startswith("impersonate-")],
+                [
+                    ("impersonate-user", "jürgen"),
+                    ("impersonate-uid", "5"),
+                    ("impersonate-group", "one, two"),
+                    ("impersonate-group", "three"),
+                    ("impersonate-extra-example.com%2fwhy%25", "for"),
+                    ("impersonate-extra-example.com%2fwhy%25", "fun"),
+                ],
+            )
+            self.assertEqual(call.token, self.server.token)
+        self.assertEqual([call.method for call in self.server.requests], ["GET", "PATCH"])
 
     async def test_query(self) -> None:
         """Query values arrive as they were given, also those that need quoting."""

@@ -313,6 +313,29 @@ class KubeconfigShapeTests(CredentialCase):
                 cluster(certificate_authority_data="x"),
                 "clusters[0].cluster.certificate-authority-data is no base64",
             ),
+            (user({"as": 5}), "users[0].user.as: text is wanted, but this is a number"),
+            (user({"as": "a\nb"}), "users[0].user.as has control characters"),
+            (
+                user({"as-groups": ["g"]}),
+                "users[0].user.as is missing, the user whom as-groups belongs to",
+            ),
+            (user({"as-uid": "5"}), "users[0].user.as is missing, the user whom as-uid belongs to"),
+            (
+                user({"as": "a", "as-groups": "g"}),
+                "users[0].user.as-groups: a list is wanted, but this is text",
+            ),
+            (
+                user({"as": "a", "as-groups": [5]}),
+                "users[0].user.as-groups: texts are wanted, but here is a number",
+            ),
+            (
+                user({"as": "a", "as-user-extra": ["x"]}),
+                "users[0].user.as-user-extra: an object is wanted, but this is a list",
+            ),
+            (
+                user({"as": "a", "as-user-extra": {"x": "y"}}),
+                "users[0].user.as-user-extra: a list is wanted, but this is text",
+            ),
             (user({"client-key-data": "äö"}), "users[0].user.client-key-data is no base64"),
             ("a: 2026-99-99\n", "it has a value that cannot be read"),
             ("a: 1\n---\nb: 2\n", "another document begins in line 2"),

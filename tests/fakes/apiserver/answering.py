@@ -41,15 +41,16 @@ class ApiResource(Resource):
 
     def render(self, request: Request) -> int:
         """Log the request, then do what a fault or the API's rules say."""
-        headers = {
-            name.decode("latin-1").lower(): values[0].decode("latin-1")
+        fields = [
+            (name.decode("latin-1").lower(), value.decode())
             for name, values in request.requestHeaders.getAllRawHeaders()
-        }
+            for value in values
+        ]
         assert request.content is not None
         call = parse_call(
             request.method.decode("latin-1"),
             request.uri.decode("latin-1"),
-            headers,
+            fields,
             request.content.read(),
             self._server.reactor.seconds(),
         )

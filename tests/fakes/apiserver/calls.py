@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from urllib.parse import parse_qsl, unquote
 
 from attrs import Factory, define, field
@@ -27,7 +27,8 @@ class Call:
     method: str
     path: str
     query: Mapping[str, str]
-    headers: Mapping[str, str]
+    fields: Sequence[tuple[str, str]]
+    """Names, in small letters, and values; those of one name stand together."""
     body: bytes = field(repr=False)
     seconds: float
     """When the request was read, by the reactor's clock."""
@@ -40,6 +41,11 @@ class Call:
     verb: str = ""
     status: int | None = None
     extra: tuple[str, ...] = Factory(tuple)
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """The fields by their names; of several with one name, the first."""
+        return dict(reversed(self.fields))
 
     @property
     def rule_name(self) -> str:
@@ -55,14 +61,14 @@ class Call:
         return token.strip() if scheme.lower() == "bearer" and token else None
 
 
-def parse_call(method: str, uri: str, headers: Mapping[str, str], body: bytes, seconds: float) -> Call:
+def parse_call(method: str, uri: str, fields: Sequence[tuple[str, str]], body: bytes, seconds: float) -> Call:
     """Read a request; nothing is refused here."""
     path, _, query_text = uri.partition("?")
     query: dict[str, str] = {}
     for name, value in parse_qsl(query_text, keep_blank_values=True):
         # Go's url.Values.Get returns the first of several values.
         query.setdefault(name, value)
-    call = Call(method, path, query, headers, body, seconds, verb=method.lower())
+    call = Call(method, path, query, fields, body, seconds, verb=method.lower())
     steps = [unquote(step) for step in path.strip("/").split("/")]
     if steps[0] == "api" and len(steps) > 2:
         call.version, rest = steps[1], steps[2:]
