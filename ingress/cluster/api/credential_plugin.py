@@ -8,6 +8,7 @@ what it printed, which has the token.  What it wrote may have secrets, too, such
 apart, for the log and the terminal alone.
 """
 
+import atexit
 import json
 import os
 import signal
@@ -15,7 +16,9 @@ import subprocess
 import sys
 from base64 import b64encode
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from selectors import EVENT_READ, DefaultSelector
 from time import monotonic
@@ -34,6 +37,8 @@ PLUGIN_SECONDS: Final = 60.0
 """How long one may take, unless somebody sits at the terminal."""
 MOST_PRINTED: Final = 1 << 20
 """Bytes that one may print; a certificate with its key has some thousands."""
+_MOMENT_SECONDS: Final = 0.25
+"""How long one has to end by itself once our own process does."""
 _MOST_SHOWN: Final = 240
 _SAID_BYTES: Final = 4096
 """What is kept of the end of its standard error."""
@@ -135,9 +140,10 @@ def _run(command: list[str], environ: Mapping[str, str], seconds: float | None) 
 
     Where *seconds* is None it has the terminal, and takes as long as that does; what it writes is seen there then.  Whoever prints more
     than ``MOST_PRINTED`` is not waited for: it has the status 0, and its output a byte too many.  Whoever does, or takes too long, is
-    killed with all that it has started.  Raises ``subprocess.TimeoutExpired``, and ``OSError`` or ``ValueError`` for what cannot be run.
+    killed with all that it has started; where our own process ends meanwhile it is ended as well.  Raises ``subprocess.TimeoutExpired``, and ``OSError`` or ``ValueError`` for what cannot be run.
     """
     ends_at = None if seconds is None else monotonic() + seconds
+    has_session = seconds is not None
     with subprocess.Popen(
         command,
         env=environ,
@@ -145,16 +151,21 @@ def _run(command: list[str], environ: Mapping[str, str], seconds: float | None) 
         stdout=subprocess.PIPE,
         stderr=None if seconds is None else subprocess.PIPE,
         # In a session of its own it has no terminal to ask at, and is killed together with its children.
-        start_new_session=seconds is not None,
+        start_new_session=has_session,
     ) as process:
+        # Whoever waits for it here is a thread that our process does not wait for.
+        end = partial(_end, process, has_session=has_session)
+        atexit.register(end)
         try:
             printed, said = _read(process, ends_at)
             status = 0 if len(printed) > MOST_PRINTED else process.wait(_left(process, ends_at))
         except BaseException:
-            _kill(process, has_session=seconds is not None)
+            _signal(process, signal.SIGKILL, has_session=has_session)
             raise
+        finally:
+            atexit.unregister(end)
         if process.returncode is None:
-            _kill(process, has_session=seconds is not None)
+            _signal(process, signal.SIGKILL, has_session=has_session)
     return status, printed, said
 
 
@@ -185,13 +196,21 @@ def _left(process: subprocess.Popen[bytes], ends_at: float | None) -> float | No
     return left
 
 
-def _kill(process: subprocess.Popen[bytes], *, has_session: bool) -> None:
-    """Kill *process*, and all that it has started where it *has_session* of its own."""
+def _end(process: subprocess.Popen[bytes], *, has_session: bool) -> None:
+    """Have *process* end, which has a moment for that; then it is killed."""
+    _signal(process, signal.SIGTERM, has_session=has_session)
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(_MOMENT_SECONDS)
+    _signal(process, signal.SIGKILL, has_session=has_session)
+
+
+def _signal(process: subprocess.Popen[bytes], number: signal.Signals, *, has_session: bool) -> None:
+    """Send a signal to *process*, and to all that it has started where it *has_session* of its own."""
     if not has_session:
-        process.kill()
+        process.send_signal(number)
         return
     try:
-        os.killpg(process.pid, signal.SIGKILL)
+        os.killpg(process.pid, number)
     except (ProcessLookupError, PermissionError):
         return  # All of them have ended, just now; so some systems say that of those that nobody has waited for.
 

@@ -117,6 +117,41 @@ class RunTests(SynchronousTestCase):
         self.assertEqual(select([reader], [], [], 60.0)[0], [reader])
         self.assertEqual(os.read(reader, 1), b"")
 
+    def test_ended_with_us(self) -> None:
+        """One that runs while our own process ends is ended, too, with what it has started, and may do something before it is."""
+        for does, last in (("os.write(pipe, b'last'), os._exit(0)", b"last"), ("None", b"")):
+            path = self.mktemp()
+            os.mkfifo(path)
+            # Nobody has the other end of it any more once all of them have ended.
+            reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+            self.addCleanup(os.close, reader)
+            program = (
+                f"import os, signal, subprocess, time; pipe = os.open({path!r}, os.O_WRONLY);"
+                f"signal.signal(signal.SIGTERM, lambda *_: ({does}));"
+                "subprocess.Popen(['sleep', '120'], pass_fds=[pipe]);"
+                "os.write(pipe, b'first'); time.sleep(120)"
+            )
+            ours = (
+                "import sys; from threading import Thread;"
+                "from ingress.cluster.api.credential_plugin import run_plugin;"
+                f"Thread(target=run_plugin, args=({plugin(program)!r}, {{}}), daemon=True).start();"
+                "sys.stdin.read()"
+            )
+            with subprocess.Popen(
+                [sys.executable, "-c", ours], stdin=subprocess.PIPE, stderr=subprocess.PIPE
+            ) as process:
+                self.assertEqual(self.next_of(reader), b"first")
+                process.communicate(timeout=60.0)
+            self.assertEqual(process.returncode, 0)
+            if last:
+                self.assertEqual(self.next_of(reader), last)
+            self.assertEqual(self.next_of(reader), b"")
+
+    def next_of(self, reader: int) -> bytes:
+        """Return what comes next over a pipe, nothing at its end."""
+        self.assertEqual(select([reader], [], [], 60.0)[0], [reader])
+        return os.read(reader, 100)
+
     def test_endless_output(self) -> None:
         """One that prints without end is ended before it has filled the memory; of its standard error nothing but the end is kept."""
         told = self.refusal(plugin("while True: print('x' * 65536, flush=True)"))
