@@ -3,7 +3,7 @@
 The index turns a list into changes: an object whose resource version is known needs no
 mention, one that the list did not name is gone.  Its invariant: ``end_list`` is the only way
 to a deletion that no event told of, and it is called for a complete list only, so a list that
-broke off deletes nothing.
+broke off deletes nothing.  A version says which content an object has as long as the API server does not go back.
 """
 
 from typing import Final
@@ -12,6 +12,8 @@ from ingress.model.cluster.objects import ObjectKey
 
 _MOST_DIGITS: Final = 18
 """A whole number of so many takes half of the memory that its text does."""
+_NO_VERSION: Final = -1
+"""What no resource version comes to."""
 
 
 class KnownVersions:
@@ -27,6 +29,10 @@ class KnownVersions:
     def begin_list(self) -> None:
         """Begin a list from nothing; a list that was begun before is forgotten."""
         self._listed = set()
+
+    def distrust(self) -> None:
+        """Take each object for news when it is named next, whatever its version: the same may stand for other content by then."""
+        self._versions = dict.fromkeys(self._versions, _NO_VERSION)
 
     def present(self, key: ObjectKey, resource_version: str) -> bool:
         """Note that the object exists; return whether this version of it is news."""

@@ -52,6 +52,10 @@ class ObjectChanges:
         """Begin a list from nothing."""
         self._known_versions.begin_list()
 
+    def distrust(self) -> None:
+        """Hand over each object that is named next, whatever its version."""
+        self._known_versions.distrust()
+
     def note(self, event: ObjectEvent, changes: Changes) -> None:
         """Add to *changes* what *event* changes, if it is news that somebody needs."""
         if event.key is None:

@@ -14,7 +14,9 @@ which the watch makes trouble three times, is dropped, so that the next turn lis
 The same goes for a version that the API server has not come to: it has gone back, since etcd was restored from a backup.
 It takes a watch from there all the same, and sends nothing until it has come so far again, which may take hours
 (https://github.com/kubernetes/kubernetes/issues/107457).  So a watch that was silent from its beginning is followed by a turn that asks
-for the present version, by a list of one object.  Whatever comes of that but an older version, the watch goes on.
+for the present version, by a list of one object.  Whatever comes of that but an older version, the watch goes on.  In the next list
+no object passes for known by its version, which another change may have got meanwhile; so it is where the version is refused as one of the
+future (504).
 
 Invariants: the resource version is that of the last event handed over, or the list's, and
 never that of an initial event, since those come in any order.  What was handed over is what
@@ -454,6 +456,9 @@ class Reflector:
         """Judge a refusal or a failure of the connection; return the seconds to wait."""
         if self._pause.is_over:
             return 0.0
+        if self._version is not None and (error.message == _WENT_BACK or error.status == 504):
+            # It may have given versions that we know to other changes since, or may be about to.
+            self._changes.distrust()
         if is_expired(error):
             return self._expired()
         at_least = error.retry_after_seconds or 0.0

@@ -31,6 +31,18 @@ class KnownVersionsTests(SynchronousTestCase):
                 known_versions.present(A, before)
                 self.assertIs(known_versions.present(A, after), before != after, (before[:9], after[:9]))
 
+    def test_distrust(self) -> None:
+        """Once they are distrusted each object is news when it is named next, or is not: only from then on its version counts again."""
+        for version in ("1", "-1", ""):
+            known_versions = KnownVersions()
+            for key in (A, B):
+                known_versions.present(key, version)
+            known_versions.distrust()
+            known_versions.begin_list()
+            self.assertTrue(known_versions.present(A, version))
+            self.assertFalse(known_versions.present(A, version))
+            self.assertEqual(known_versions.end_list(), (B,))
+
     def test_deletion(self) -> None:
         """A deletion is news when the object was there; it then is news again."""
         known_versions = KnownVersions()
