@@ -17,6 +17,7 @@ from ingress.model.cluster.objects import Kind
 from ingress.model.observability.changes_and_failures import ChangeSort, Mark
 from ingress.model.stepwise import Stepwise, in_order
 from ingress.process.in_slices import first_at_once
+from ingress.wording import number_of
 
 LOOK_SECONDS = 3600.0
 TICK_SECONDS = 60.0
@@ -139,8 +140,8 @@ class ExpiryWatch:
                 yield
         if len(news) > MOST_LINES:
             self.log.warn(
-                "There are {more} more certificates that end soon; /api/v1/certificates shows them all",
-                more=len(news) - MOST_LINES,
+                "{more} soon; /api/v1/certificates shows all",
+                more=number_of(len(news) - MOST_LINES, "more certificate ends", "more certificates end"),
             )
 
 

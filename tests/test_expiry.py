@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 from attrs import evolve
 from twisted.internet.task import Clock
-from twisted.logger import capturedLogs
+from twisted.logger import capturedLogs, formatEvent
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress import expiry
@@ -69,14 +69,19 @@ class ExpiryWatchTests(SynchronousTestCase):
 
     def test_many(self) -> None:
         """Only so many are named at a time; the rest is counted."""
-        self.patch(expiry, "MOST_LINES", 2)
-        some = {f"{number}.test": (self.numbered(number),) for number in range(5)}
-        self.table = CertificateTable(some)
-        self.now = END
-        with capturedLogs() as events:
-            self.watch.look()
-        self.assertEqual([event["secret"] for event in events[:-1]], ["shop/4", "shop/3"])
-        self.assertEqual(events[-1]["more"], 3)
+        for most, named, more in (
+            (2, ["shop/4", "shop/3"], "3 more certificates end"),
+            (4, ["shop/4", "shop/3", "shop/2", "shop/1"], "1 more certificate ends"),
+        ):
+            self.setUp()
+            self.patch(expiry, "MOST_LINES", most)
+            some = {f"{number}.test": (self.numbered(number),) for number in range(5)}
+            self.table = CertificateTable(some)
+            self.now = END
+            with capturedLogs() as events:
+                self.watch.look()
+            self.assertEqual([event["secret"] for event in events[:-1]], named)
+            self.assertEqual(formatEvent(events[-1]), f"{more} soon; /api/v1/certificates shows all")
 
     @staticmethod
     def numbered(number: int) -> Certificate:
@@ -148,7 +153,7 @@ class ExpiryWatchTests(SynchronousTestCase):
                 clock.advance(0)
         self.assertEqual(len(seen), many)
         self.assertLess(max(clock.turns), 4 * LOOKED_AT_ONCE * 0.000_001)
-        self.assertEqual(events[-1]["more"], many - expiry.MOST_LINES)
+        self.assertEqual(events[-1]["more"], f"{many - expiry.MOST_LINES:,} more certificates end")
         watch.look()
         watch.stop()
         self.assertEqual(clock.getDelayedCalls(), [])
@@ -158,7 +163,7 @@ class ExpiryWatchTests(SynchronousTestCase):
             watch.look()
             while clock.getDelayedCalls():
                 clock.advance(0)
-        self.assertEqual(events[-1]["more"], many - expiry.MOST_LINES)
+        self.assertEqual(events[-1]["more"], f"{many - expiry.MOST_LINES:,} more certificates end")
 
     def test_bug(self) -> None:
         """A bug is told, and keeps it from no later look."""

@@ -174,7 +174,9 @@ class ChangedObjects:
         if len(endpoints) > MOST_TOLD:
             out = sum(one.is_out for one in endpoints[MOST_TOLD:])
             more = number_of(len(endpoints) - MOST_TOLD, "more backend has", "more backends have")
-            text = f"{more} other endpoints" + (f"; {out} of them have none left" if out else "")
+            text = f"{more} other endpoints" + (
+                f"; {out} of them {'has' if out == 1 else 'have'} none left" if out else ""
+            )
             self._tell(Mark(ChangeSort.OBJECT, "endpoints", is_trouble=bool(out)), text)
 
     def _tell_certificates(self, certificates: Mapping[ObjectKey, Renewed]) -> Iterator[None]:
@@ -190,8 +192,10 @@ class ChangedObjects:
             )
             yield
         if len(certificates) > MOST_TOLD:
-            text = "{more} are others; /api/v1/certificates shows them all"
-            more = number_of(len(certificates) - MOST_TOLD, "more certificate")
+            text = "{more}; /api/v1/certificates shows all"
+            more = number_of(
+                len(certificates) - MOST_TOLD, "more certificate is another", "more certificates are others"
+            )
             log.info(text, more=more, change=Mark(ChangeSort.CERTIFICATE, "renewed", Kind.SECRET))
 
 

@@ -33,7 +33,10 @@ class EndpointsChanged:
 
     def __str__(self) -> str:
         named = [f"-{one}" for one in self.went] + [f"+{one}" for one in self.came]
-        what = first_of(named, MOST_NAMED) or f"{self.more:+,} endpoints"
+        what = (
+            first_of(named, MOST_NAMED)
+            or f"{self.more:+,} {'endpoint' if abs(self.more) == 1 else 'endpoints'}"
+        )
         return f"{what}; {'no endpoint is left' if self.is_out else f'{self.left:,} now'}"
 
 

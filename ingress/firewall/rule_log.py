@@ -5,6 +5,8 @@ from typing import Final
 
 from twisted.logger import Logger
 
+from ingress.wording import number_of
+
 LINES_A_SECOND: Final = 100
 """More are counted, and told of once the second is over."""
 
@@ -36,7 +38,7 @@ class RuleLog:
                 log.warn("Firewall: {line}", line=shown(line))
         more = matched - len(lines)
         if more > 0 and self._may():
-            log.warn("Firewall: {more} more lines about the same request", more=more)
+            log.warn("Firewall: {more} about the same request", more=number_of(more, "more line"))
 
     def said(self, line: bytes) -> None:
         """Tell of a line that a firewall process wrote: of the audit log, or because it fails."""
@@ -58,7 +60,8 @@ class RuleLog:
             left_out, self._left_out = self._left_out, 0
             self._second, self._told = second, 0
             if left_out:
-                log.warn("Firewall: {lines} more lines are not logged", lines=left_out)
+                more = number_of(left_out, "more line is", "more lines are")
+                log.warn("Firewall: {more} not logged", more=more)
         self._told += 1
         if self._told > LINES_A_SECOND:
             self._left_out += 1

@@ -23,6 +23,7 @@ from ingress.identity.certificates import (
     CertificateError,
 )
 from ingress.model.cluster.objects import Secret
+from ingress.wording import number_of
 
 # ingress-nginx also takes untyped Secrets that hold both keys.
 ACCEPTED_SECRET_TYPES = (TLS_SECRET_TYPE, "Opaque", "")
@@ -114,7 +115,7 @@ def _chain(pem: bytes) -> list[x509.Certificate]:
     check_whole(CHAIN_KEY, pem, len(chain))
     if size > _MOST_CHAIN_BYTES:
         raise CertificateError(
-            f"{CHAIN_KEY}: the {len(chain)} certificates have {size} bytes, more than clients take ({_MOST_CHAIN_BYTES})"
+            f"{CHAIN_KEY}: the {number_of(len(chain), 'certificate has', 'certificates have')} {size} bytes, more than clients take ({_MOST_CHAIN_BYTES})"
         )
     return chain
 

@@ -20,6 +20,7 @@ from ingress.options.firewall_options import RUNNING
 from ingress.options.merging import OptionTexts
 from ingress.options.option import Option
 from ingress.options.table import SPELLINGS
+from ingress.wording import number_of
 
 MOST_CHARACTERS: Final = 65_536
 """Of a value, unless it is a whole page."""
@@ -226,7 +227,9 @@ class _Reading:
             self._tell(key, Reason.INVALID_OPTION, f"there is no such key{perhaps}")
         more = count - MOST_UNKNOWN
         if more > 0:
-            self._tell("", Reason.INVALID_OPTION, f"there are {more} more keys that mean nothing")
+            self._tell(
+                "", Reason.INVALID_OPTION, number_of(more, "more key means nothing", "more keys mean nothing")
+            )
 
     def _tell(self, key: str, reason: Reason, message: str) -> None:
         field = f"{_DATA}.{quoted(key)[1:-1]}" if key else _DATA

@@ -17,6 +17,7 @@ from ingress.model.cluster.objects import Kind, ObjectKey
 from ingress.model.cluster.port_services import PortService, PortServices
 from ingress.model.cluster.problems import Problem, Reason
 from ingress.model.stepwise import Stepwise, finished, least
+from ingress.wording import number_of
 
 MOST_SERVICES: Final = 128
 """Ports that are opened at most: each is a socket."""
@@ -60,7 +61,7 @@ def port_services_in_steps(
             service = evolve(service, reads_header=False, sends_header=False)
         services.append(service)
     if len(content) > len(names):
-        more = f"{len(content) - len(names):,} further entries are not looked at, since there are more than {MOST_READ}"
+        more = f"{number_of(len(content) - len(names), 'further entry is', 'further entries are')} not looked at, since there are more than {MOST_READ}"
         problems.append(_problem(key, Reason.INVALID_OPTION, more, "data"))
     return PortServices(key, tuple(services), tuple(problems), is_udp)
 

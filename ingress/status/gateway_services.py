@@ -37,6 +37,7 @@ from ingress.translate.readers.gateway.gateways.infrastructure import (
 from ingress.translate.readers.gateway.objects.gateways import gateways_of
 from ingress.translate.readers.gateway.objects.names import GATEWAY
 from ingress.translate.readers.gateway.topology.topology_making import last_topology
+from ingress.wording import number_of
 
 log = Logger()
 
@@ -180,7 +181,7 @@ class GatewayServices:
         count, self._count = self._count, 0
         self._pauses.forget_old()
         if count:
-            log.info("Wrote {count} Services of Gateways", count=count)
+            log.info("Wrote {services} of Gateways", services=number_of(count, "Service"))
 
     def _forget(self, key: ObjectKey, gateway: ObjectKey) -> None:
         self._gateways.pop(key, None)

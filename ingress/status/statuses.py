@@ -43,6 +43,7 @@ from ingress.status.write_pauses import WritePauses
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.route_kinds import REPORTED_KINDS
 from ingress.translate.reports import Attached, ReportedKind, ReportFacts, report_of
+from ingress.wording import number_of
 
 log = Logger()
 
@@ -106,7 +107,7 @@ class Statuses:
         # Kinds of objects after whose translation statuses may be others.
         self._in_rounds = self._with_conditions.union(self._looking_with)
         self._with_addresses = {
-            one.plural for one in self._kinds.values() if one.field is StatusField.ADDRESSES
+            one.kind for one in self._kinds.values() if one.field is StatusField.ADDRESSES
         }
         # Of what kind, and which one object, may matter to what all statuses are to say.
         self._deciding = frozenset(kind for one in self._kinds.values() for kind in one.decided_by)
@@ -132,7 +133,7 @@ class Statuses:
         self._published: tuple[Address, ...] | None = None
         self._is_service_missing = False
         # What was written and not told yet, and when something was told.
-        self._counts: Counter[str] = Counter()
+        self._counts: Counter[Kind] = Counter()
         self._told_at = -inf
         # There when the addresses are to be removed; fires when they are.
         self._cleared: Deferred[None] | None = None
@@ -349,7 +350,7 @@ class Statuses:
         """Count a status that was written, or was not."""
         if not isinstance(outcome, KubernetesError):
             self._metrics.status_written("ok")
-            self._counts[write.content.reported.plural] += 1
+            self._counts[write.content.reported.kind] += 1
         elif not write.is_answer(outcome):
             self._metrics.status_written("failed")
 
@@ -393,7 +394,7 @@ class Statuses:
                 addresses=self._told_addresses() if counts.keys() & self._with_addresses else "",
             )
 
-    def _see_whether_cleared(self, cleared: Deferred[None], counts: Counter[str], *, is_all: bool) -> None:
+    def _see_whether_cleared(self, cleared: Deferred[None], counts: Counter[Kind], *, is_all: bool) -> None:
         """Tell that no address is left, but where the API server does not take that; what was counted is told with it."""
         given_up = {one for one, times in self._not_taken.items() if times >= _MOST_REFUSED}
         given_up |= self._writer.closed | self._writer.failing(_MOST_REFUSED)
@@ -403,8 +404,8 @@ class Statuses:
         if given_up:
             kind, key = next(iter(given_up))
             log.info(
-                "The API server does not take that of {count} others, such as {kind} {key}",
-                count=len(given_up),
+                "The API server does not take that of {others}, such as {kind} {key}",
+                others=number_of(len(given_up), "other"),
                 kind=kind,
                 key=str(key),
             )
@@ -423,5 +424,5 @@ class Statuses:
         self._pauses.forget(object_id)
 
 
-def _counted(counts: Counter[str]) -> str:
-    return " and ".join(f"{count} {plural}" for plural, count in counts.items())
+def _counted(counts: Counter[Kind]) -> str:
+    return " and ".join(number_of(count, kind) for kind, count in counts.items())

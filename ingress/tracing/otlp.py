@@ -18,6 +18,7 @@ from twisted.logger import Logger
 
 from ingress.tracing import spans as ours
 from ingress.tracing.spans import Span
+from ingress.wording import number_of
 
 TIMEOUT_SECONDS: Final = 5.0
 """How long a batch may take, with all that is tried again."""
@@ -105,8 +106,8 @@ class OtlpSender:
         if self._clock() - self._said >= QUIET_SECONDS:
             self._said = self._clock()
             self.log.warn(
-                "{lost} spans are lost, as {endpoint} does not take them: {why}",
-                lost=self._lost,
+                "{lost} lost, as {endpoint} takes none: {why}",
+                lost=number_of(self._lost, "span is", "spans are"),
                 endpoint=self._endpoint,
                 why=why,
             )

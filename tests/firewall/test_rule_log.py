@@ -30,14 +30,15 @@ class TellingTests(SynchronousTestCase):
 
     def test_lines_are_bounded(self) -> None:
         """So many a second; how many more there were is told when there is room again."""
-        for _ in range(LINES_A_SECOND + 50):
-            self.telling.lines((b"x",), 1)
-        self.assertEqual(len(self.logged), LINES_A_SECOND)
-        self.clock.advance(1.0)
-        self.telling.lines((b"y",), 1)
-        self.assertEqual(
-            self.logged[LINES_A_SECOND:], ["Firewall: 50 more lines are not logged", "Firewall: y"]
-        )
+        for more, said in ((50, "50 more lines are"), (1, "1 more line is")):
+            self.clock.advance(1.0)
+            self.logged.clear()
+            for _ in range(LINES_A_SECOND + more):
+                self.telling.lines((b"x",), 1)
+            self.assertEqual(len(self.logged), LINES_A_SECOND)
+            self.clock.advance(1.0)
+            self.telling.lines((b"y",), 1)
+            self.assertEqual(self.logged[LINES_A_SECOND:], [f"Firewall: {said} not logged", "Firewall: y"])
 
     def test_many_lines_about_one_request(self) -> None:
         """Those that did not come along are counted; where nothing matched, nothing is told."""

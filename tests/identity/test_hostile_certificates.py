@@ -101,7 +101,7 @@ class RefusedTests(SynchronousTestCase):
         message = self.refused(CHAIN + AUTHORITY.pem * 1000, KEY)
         self.assertEqual(message, "tls.crt: 1001 certificates, more than 32")
         many, _ = issue(AUTHORITY, [f"host-{number}.example.test" for number in range(5000)])
-        self.assertIn("tls.crt: the 1 certificates have", self.refused(many, KEY))
+        self.assertIn("tls.crt: the 1 certificate has", self.refused(many, KEY))
         long = secret(tls_crt=CHAIN + AUTHORITY.pem * 31, tls_key=KEY)
         self.assertEqual(load_certificate(long).names, ("a.test",))
 

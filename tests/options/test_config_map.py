@@ -435,7 +435,11 @@ class HostileTests(SynchronousTestCase):
         """Of ten thousand keys that mean nothing some are named, and the rest is counted."""
         found = merged({f"proxy-bodysize{number}": "x" for number in range(10_000)})
         self.assertEqual(len(found.problems), MOST_UNKNOWN + 1)
-        self.assertIn(f"{10_000 - MOST_UNKNOWN} more keys", " ".join(one.message for one in found.problems))
+        self.assertIn(
+            f"{10_000 - MOST_UNKNOWN:,} more keys mean", " ".join(one.message for one in found.problems)
+        )
+        found = merged({f"proxy-bodysize{number}": "x" for number in range(MOST_UNKNOWN + 1)})
+        self.assertIn("1 more key means nothing", [one.message for one in found.problems])
 
     def test_long_values(self) -> None:
         """A value of a megabyte is refused unread, for every key: it is as if it were not there, unless that would open a guard."""

@@ -61,7 +61,7 @@ class SeveralKindsTests(WriterCase):
         self.assertEqual(
             [formatEvent(event) for event in events],
             [
-                "Wrote the status of 1 Ingresses and 1 ToyRoutes; the address of those served is 192.0.2.1",
+                "Wrote the status of 1 Ingress and 1 ToyRoute; the address of those served is 192.0.2.1",
             ],
         )
 

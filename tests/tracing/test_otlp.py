@@ -87,7 +87,7 @@ class OtlpTests(SynchronousTestCase):
         for _ in range(3):
             self.assertIn("400", sender.send(SPANS))
         (line,) = self.warnings()
-        self.assertIn(f"2 spans are lost, as {self.receiver.url} does not take them", line)
+        self.assertIn(f"2 spans are lost, as {self.receiver.url} takes none", line)
         clock.advance(60)
         sender.send(SPANS)
         (line,) = self.warnings()

@@ -18,6 +18,7 @@ from ingress.annotations.firewall.rule_sets import FirewallSettings, Switch, rul
 from ingress.filters import FilterSpec, Phase
 from ingress.model.cluster.problems import Reason
 from ingress.model.requests.templates import Template, TemplateRefused, read_template
+from ingress.wording import number_of
 
 OPTION: Final = "firewall-processes"
 ENABLE: Final = "enable-modsecurity"
@@ -101,7 +102,12 @@ def firewall_remarks(settings: FirewallSettings, names: frozenset[str]) -> Itera
     if others:
         closes = any(finding.closes for finding in others)
         end = f"; {_CLOSED}" if closes else ""
-        message = f"{len(others)} more of its directives are not honored as they are{end}"
+        more = number_of(
+            len(others),
+            "more of its directives is not honored as it is",
+            "more of its directives are not honored as they are",
+        )
+        message = f"{more}{end}"
         yield Remark(SNIPPET, message, Reason.UNSUPPORTED_ANNOTATION, closes=closes)
     if not settings.lacks_guard and rule_set(settings) is None:
         said = dict(settings.snippet.properties).get(MODE)

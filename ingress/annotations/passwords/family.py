@@ -26,6 +26,7 @@ from ingress.model.cluster.objects import Kind, ObjectKey
 from ingress.model.cluster.problems import Reason
 from ingress.model.cluster.secrets import ALL_KEYS
 from ingress.model.frozen import frozen
+from ingress.wording import number_of
 
 FILE_KEY: Final = "auth"
 MOST_REALM_CHARACTERS: Final = 256
@@ -176,7 +177,9 @@ def password_contents(settings: PasswordSettings, asking: ObjectKey, found: Foun
             message = f"{shown}: {at}{user} {fault.why}; it lets nobody in"
             yield Remark("auth-secret", message, Reason.INVALID_PASSWORDS)
         if accounts.more:
-            message = f"{shown}: {accounts.more} further lines let nobody in"
+            message = (
+                f"{shown}: {number_of(accounts.more, 'further line lets', 'further lines let')} nobody in"
+            )
             yield Remark("auth-secret", message, Reason.INVALID_PASSWORDS)
 
 

@@ -13,6 +13,7 @@ from twisted.logger import Logger
 
 from ingress.cluster.api.outage import Outage, is_of_the_server
 from ingress.errors import KubernetesError
+from ingress.wording import number_of
 
 log = Logger()
 
@@ -114,7 +115,10 @@ class Contact:
         """Note a complete list that was not the first, unless an outage explains it; one kind speaks for all."""
         if not self._outage.is_recent and self._outage.is_news(f"listed again: {cause}"):
             log.info(
-                "{name}: listed again, {count} objects: {cause}", name=self._name, count=count, cause=cause
+                "{name}: listed again, {objects}: {cause}",
+                name=self._name,
+                objects=number_of(count, "object"),
+                cause=cause,
             )
 
     def silent(self) -> None:

@@ -24,6 +24,7 @@ from ingress.ctl.pages.document import (
     Table,
 )
 from ingress.model.frozen import frozen
+from ingress.wording import number_of
 
 EXAMPLES: Final = 5
 """Samples of each cause that a page shows; JSON has all."""
@@ -68,7 +69,7 @@ def summary(report: Report) -> str:
     """Return the line that says all."""
     result = report.result
     differing = len(result.differing) + result.beyond
-    said = f"{result.asked} of {len(report.chosen.samples)} requests to each: {result.equal} answered alike, {differing} not"
+    said = f"{result.asked} of {number_of(len(report.chosen.samples), 'request')} to each: {result.equal} answered alike, {differing} not"
     more = [
         (result.accepted, "accepted"),
         (len(result.unsteady), "unsteady"),
@@ -110,7 +111,7 @@ def _blocks(report: Report) -> Iterator[Block]:
         accepted = sorted(report.result.used.items())
         yield Points(
             tuple(
-                (f"Accepted, {count} times: " if count else "Accepted, and not met: ", words)
+                (f"Accepted, {number_of(count, 'time')}: " if count else "Accepted, and not met: ", words)
                 for words, count in accepted
             )
         )

@@ -176,7 +176,7 @@ def problem_findings(subject: Subject, meant: SuggestedNames, coverage: Coverage
         more = f"; and {len(some) - 2} more" if len(some) > 2 else ""
         yield subject.found(
             RULE_SHADOWED,
-            f"none of its {len(some)} paths is served: {others}{more}",
+            f"{'its path is not' if len(some) == 1 else f'none of its {len(some)} paths is'} served: {others}{more}",
             f"spec.rules[{number}]",
             changes=[Change(f"spec.rules[{number}]", None)],
         )

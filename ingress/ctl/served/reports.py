@@ -8,6 +8,7 @@ from ingress.ctl.pages.markdown import fenced
 from ingress.ctl.served.blocks import SECTIONS, Block, blocks, by_section, summary
 from ingress.ctl.served.differences import Comparison, Difference
 from ingress.ctl.terminal import printable
+from ingress.wording import number_of
 
 SHOWN: Final = 10
 """Places at which the same changes, of which each is named, unless all are asked for."""
@@ -124,7 +125,9 @@ def _details(title: str, lines: list[str], *, is_open: bool) -> str:
         kept.append(line)
     left_out = len(lines) - len(kept)
     if left_out:
-        kept.append(f"# {left_out} more lines are left out; ingressctl diff prints them")
+        kept.append(
+            f"# {number_of(left_out, 'more line is', 'more lines are')} left out; ingressctl diff prints all"
+        )
     text = "\n".join(kept)
     return f"<details{opened}><summary>{title}</summary>\n\n{fenced(text, 'diff')}\n\n</details>\n"
 
@@ -137,7 +140,7 @@ def _bounded(parts: list[str]) -> str:
         if size > MOST_CHARACTERS:
             left_out = len(parts) - number
             kept.append(
-                f"{left_out} more sections are left out, for a comment has its bounds; ingressctl diff prints them.\n"
+                f"{number_of(left_out, 'more section is', 'more sections are')} left out, for a comment has its bounds; ingressctl diff prints all.\n"
             )
             break
         kept.append(part)

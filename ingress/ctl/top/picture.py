@@ -167,8 +167,8 @@ def _times(numbers: Numbers) -> Iterable[str]:
 
 def _connections(numbers: Numbers) -> Iterable[str | Span]:
     most = "" if numbers.most_clients is None else f" of {numbers.most_clients:.0f}"
-    yield f"{_whole(numbers.clients)}{most} connections"
-    yield f"{_whole(numbers.endpoints)} endpoints"
+    yield f"{_whole(numbers.clients)}{most} {'connection' if numbers.clients == 1 and not most else 'connections'}"
+    yield f"{_whole(numbers.endpoints)} {'endpoint' if numbers.endpoints == 1 else 'endpoints'}"
     if numbers.ejected:
         yield Span(f"{numbers.ejected:.0f} ejected", Look.BAD)
     if numbers.next_certificate:

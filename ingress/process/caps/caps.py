@@ -102,19 +102,19 @@ def connections_allowed(asked: int | None, usual: int, caps: Caps) -> int:
     if fitting < asked:
         log.warn(
             "--max-connections={asked} needs more open files than the {descriptors} that are allowed (ulimit -n); "
-            "they suffice for {fitting} connections that are served at once",
+            "they suffice for {fitting} served at once",
             asked=asked,
             descriptors=caps.descriptors,
-            fitting=fitting,
+            fitting=number_of(fitting, "connection that is", "connections that are"),
         )
     fitting = connections_in_memory(caps, asked)
     if fitting < asked:
         log.warn(
             "--max-connections={asked} may need more memory than the {mebibytes} MiB that there are; "
-            "half of them suffices for {fitting} connections of HTTP/2 over TLS",
+            "half of them suffices for {fitting} of HTTP/2 over TLS",
             asked=asked,
             mebibytes=(caps.memory or 0) // MEBIBYTE,
-            fitting=fitting,
+            fitting=number_of(fitting, "connection"),
         )
     return asked
 
@@ -136,7 +136,7 @@ def workers_of_use(caps: Caps) -> int | None:
 
 def tell_caps(caps: Caps, connections: int) -> None:
     """Log what was found and what follows: *connections* of clients at once."""
-    found = [f"the time of {caps.processors:g} processors"]
+    found = [f"the time of {caps.processors:g} {'processor' if caps.processors == 1 else 'processors'}"]
     if caps.memory is not None:
         found.append(f"{caps.memory / MEBIBYTE:,.0f} MiB of memory")
     if caps.tasks is not None:

@@ -17,6 +17,7 @@ from threading import Condition, Thread
 from typing import Final
 
 from ingress.process.logs.file_output import PartlyWrittenError, write_all
+from ingress.wording import number_of
 
 MAX_WAITING_BYTES: Final = 1024 * 1024
 """What may wait to be written."""
@@ -45,7 +46,7 @@ class LogOutput:
         self._untold = 0
         self._is_torn = False
         self.missing: Callable[[int], str] = lambda count: (
-            f"{count} lines of the log are missing here: they could not be written\n"
+            f"{number_of(count, 'line of the log is missing here: it', 'lines of the log are missing here: they')} could not be written\n"
         )
         """Returns the line that stands where so many could not be written."""
 

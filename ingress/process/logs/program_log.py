@@ -26,6 +26,7 @@ from zope.interface import implementer
 from ingress.model.frozen import frozen
 from ingress.model.serving.log_formats import LogForm
 from ingress.process.timestamps import stamp_of
+from ingress.wording import number_of
 
 _log = Logger()
 
@@ -127,7 +128,7 @@ class ProgramLog:
 
     def missing(self, count: int) -> str:
         """Return the line that stands where *count* lines could not be written."""
-        message = f"{count} lines of the log are missing here: they could not be written"
+        message = f"{number_of(count, 'line of the log is missing here: it', 'lines of the log are missing here: they')} could not be written"
         return (
             f"{message}\n"
             if self._line is text_line

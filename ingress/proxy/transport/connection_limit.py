@@ -27,6 +27,7 @@ from ingress.metrics.series.connections import ConnectionMetrics
 from ingress.model.stepwise import Stepwise, in_order
 from ingress.proxy.contract.deadlines import NEVER, Deadlines
 from ingress.proxy.contract.portions import in_portions
+from ingress.wording import number_of
 
 DEFAULT_CONNECTIONS: Final = 8000
 """Fewer where the process may have fewer descriptors, or little memory (``ingress.process.caps.caps``)."""
@@ -326,9 +327,9 @@ class ConnectionLimit:
         self._metrics.stream_refused()
         if self._may_tell():
             _log.warn(
-                "{count} connections of clients and {upstreams} to endpoints leave few for others (--max-connections); "
+                "{clients} of clients and {upstreams} to endpoints leave few for others (--max-connections); "
                 "clients of HTTP/2 get one request at a time",
-                count=len(self._connections),
+                clients=number_of(len(self._connections), "connection"),
                 upstreams=upstreams,
             )
         return False
@@ -344,9 +345,8 @@ class ConnectionLimit:
         self._metrics.limit_reached()
         if self._may_tell():
             _log.warn(
-                "{count} connections are as many as there may be (--max-connections); "
-                "others wait until some have ended",
-                count=len(self._connections),
+                "{count} as many as there may be (--max-connections); others wait until some have ended",
+                count=number_of(len(self._connections), "connection is", "connections are"),
             )
 
     def expire(self) -> None:

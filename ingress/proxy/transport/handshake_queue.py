@@ -21,6 +21,8 @@ from typing import Final, Protocol
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
+from ingress.wording import number_of
+
 MAX_HANDSHAKES = 1024
 """Each takes some 30 KiB."""
 
@@ -177,9 +179,9 @@ class HandshakeQueue:
         now = self._clock.seconds()
         if self._told_at is None or now - self._told_at >= _TELL_SECONDS:
             _log.warn(
-                "More than {most} TLS handshakes at once; {count} were cut since this was last said",
+                "More than {most} TLS handshakes at once; {count} cut since this was last said",
                 most=MAX_HANDSHAKES,
-                count=self._cut,
+                count=number_of(self._cut, "was", "were"),
             )
             self._told_at = now
             self._cut = 0

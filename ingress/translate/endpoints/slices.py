@@ -162,7 +162,10 @@ def finding_endpoints(
             yield
     if not known:
         return BackendState(reason=f"Service {service.key} has no endpoints")
-    return BackendState(reason=f"none of the {len(known)} endpoints of Service {service.key} is ready")
+    whose = f"of Service {service.key} is"
+    if len(known) == 1:
+        return BackendState(reason=f"the only endpoint {whose} not ready")
+    return BackendState(reason=f"none of the {len(known)} endpoints {whose} ready")
 
 
 def _in_order(

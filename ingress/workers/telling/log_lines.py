@@ -16,6 +16,7 @@ from ingress.model.observability.changes_and_failures import MOST_CHARACTERS, MO
 from ingress.process.framing import NonsenseError
 from ingress.process.logs.program_log import Told, told_by
 from ingress.proxy.listening.open_listeners import OpenListeners
+from ingress.wording import number_of
 
 OF_WORKERS: Final = frozenset((ChangeSort.EJECTION, ChangeSort.OVERLOAD))
 """What a worker may tell of; all else is the parent's own to know."""
@@ -181,7 +182,7 @@ class LinesToParent:
             self.dropped += 1
         else:
             if self._untold:
-                missing = f"{self._untold} lines of the log are missing here: the parent did not read"
+                missing = f"{number_of(self._untold, 'line of the log is', 'lines of the log are')} missing here: the parent did not read"
                 self._send(json.dumps([LogLevel.warn.name, "log", missing, None, "", ""]).encode())
                 self._untold = 0
             self._send(line)

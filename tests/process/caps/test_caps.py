@@ -65,7 +65,7 @@ class CapsTests(SynchronousTestCase):
                 "--max-connections=5000 needs more open files than the 1024 that are allowed (ulimit -n); "
                 "they suffice for 384 connections that are served at once",
                 "--max-connections=5000 may need more memory than the 128 MiB that there are; "
-                "half of them suffices for 2048 connections of HTTP/2 over TLS",
+                "half of them suffices for 2,048 connections of HTTP/2 over TLS",
             ],
         )
 

@@ -101,7 +101,11 @@ class FormTests(Case):
     def test_missing_lines(self) -> None:
         """What stands for lines that could not be written is a line of the same form."""
         self.assertEqual(json.loads(ProgramLog(LogForm.JSON).missing(3))["level"], "warn")
-        self.assertTrue(ProgramLog().missing(3).startswith("3 lines of the log are missing here"))
+        for count, said in (
+            (1, "1 line of the log is missing here: it could not be written\n"),
+            (3, "3 lines of the log are missing here: they could not be written\n"),
+        ):
+            self.assertEqual(ProgramLog().missing(count), said)
 
 
 class LevelTests(Case):

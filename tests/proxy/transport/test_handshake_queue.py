@@ -171,7 +171,7 @@ class HandshakesTests(SynchronousTestCase):
             self.assertEqual(self.drain(), [])
             self.begin(2)
         self.assertEqual(self.drain(), [("cut", 1), ("cut", 2)])
-        self.assertEqual([event["count"] for event in events], [1])
+        self.assertEqual([event["count"] for event in events], ["1 was"])
         self.assertEqual(repr(self.handshakes), "<Handshakes: 3 wait for their peers, 0 for their turn>")
 
     def test_who_waits_for_us_is_kept(self) -> None:

@@ -15,6 +15,7 @@ from ingress.cluster.manifests.manifest_files import ManifestContent, ManifestOb
 from ingress.ctl.inputs.files.layers import Unit
 from ingress.model.cluster.objects import ObjectId
 from ingress.model.cluster.problems import Problem, Reason
+from ingress.wording import number_of
 
 MOST_FORMS: Final = 50
 """Files of a folder that are judged by themselves; those after them are told of as duplicates."""
@@ -111,7 +112,7 @@ def _noted(one: ManifestObject, forms: _Forms, differing: dict[ObjectId, list[st
     if one is not known or names is None:
         return one
     kind, key = one.id
-    more = f" and {len(names) - _MOST_NAMED} more files" if len(names) > _MOST_NAMED else ""
+    more = f" and {number_of(len(names) - _MOST_NAMED, 'more file')}" if len(names) > _MOST_NAMED else ""
     message = f"stands in {file}, which is used, and otherwise in {', '.join(names[:_MOST_NAMED])}{more}"
     problem = Problem(kind, key.namespace, key.name, Reason.DUPLICATE_OBJECT, message)
     projection = one.projection

@@ -41,6 +41,7 @@ from ingress.process.logs.file_output import LinesLostError
 from ingress.process.timestamps import stamp_of_second
 from ingress.proxy.exchange.access_log.log_lines import LineMaker, escaped, line_maker
 from ingress.proxy.exchange.access_log.record_lines import record_line_maker
+from ingress.wording import number_of
 
 MAX_FIELD: Final = 2048
 """Bytes of the request target that a line shows."""
@@ -323,8 +324,12 @@ class AccessLog:
     def _tell(self, why: str) -> None:
         self._told_at = self._steady()
         self.log.error(
-            "{lines} lines of the access log are lost, as it could not be written: {why}",
-            lines=self._untold,
+            "{lines}: {why}",
+            lines=number_of(
+                self._untold,
+                "line of the access log is lost, as it could not be written",
+                "lines of the access log are lost, as it could not be written",
+            ),
             why=why,
         )
         self._untold = 0

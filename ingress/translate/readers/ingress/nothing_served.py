@@ -8,6 +8,7 @@ from ingress.model.cluster.state import ClusterState
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.ingress.classes import class_named, controller_of, judge_class
 from ingress.translate.readers.ingress.objects import ingresses_of
+from ingress.wording import number_of
 
 _CLASSES_NAMED: Final = 5
 
@@ -51,7 +52,7 @@ def why_nothing_is_served(state: ClusterState, options: TranslateOptions) -> str
 
 
 def _ingresses(count: int) -> str:
-    return "1 Ingress" if count == 1 else f"{count} Ingresses"
+    return number_of(count, "Ingress")
 
 
 def _class(name: str, state: ClusterState) -> str:

@@ -34,6 +34,7 @@ from ingress.translate.readers.gateway.routes.route_relations import (
 )
 from ingress.translate.readers.gateway.routes.rule_reading import BackendReader, ReadRule
 from ingress.translate.readers.gateway.topology.hostnames import ALL_HOSTS, in_lower_case
+from ingress.wording import number_of
 
 MOST_MATCHES: Final = 1024
 """Matches of one route: as many as the API's bounds on rules, and on the matches of each, come to."""
@@ -53,7 +54,7 @@ def reading_route(value: ReadRoute, relations: RouteRelations) -> Stepwise[Parse
     if matches > MOST_MATCHES or backends > MOST_BACKENDS:
         # To serve some of them would hand requests to rules that others were to keep from them.
         message = (
-            f"nothing of it is served, since it has {matches} matches and {backends} backends,"
+            f"nothing of it is served, since it has {number_of(matches, 'match', 'matches')} and {number_of(backends, 'backend')},"
             f" and at most {MOST_MATCHES} and {MOST_BACKENDS} are"
         )
         return _nothing_served(value, relations, message)
@@ -61,7 +62,7 @@ def reading_route(value: ReadRoute, relations: RouteRelations) -> Stepwise[Parse
     hosts = sum(len(taken.hosts) for _, taken in claims.attached())
     if matches * hosts > MOST_OF_HOSTS:
         message = (
-            f"nothing of it is served, since it has {matches} matches for each of {hosts} hosts of listeners,"
+            f"nothing of it is served, since it has {number_of(matches, 'match', 'matches')} for each of {number_of(hosts, 'host')} of listeners,"
             f" and at most {MOST_OF_HOSTS} altogether are"
         )
         return _nothing_served(value, relations, message)

@@ -137,7 +137,12 @@ def _assigned(one: _Asking, known: frozenset[str]) -> Assigned:
         )
     )
     if len(one.others) < one.any:
-        message = f"all {len(known)} addresses for Gateways are taken; --gateway-address adds one"
+        all_of_them = (
+            "the only address for Gateways is"
+            if len(known) == 1
+            else f"all {len(known)} addresses for Gateways are"
+        )
+        message = f"{all_of_them} taken; --gateway-address adds one"
         problems.append(one.gateway.owner.problem(Reason.ADDRESS_NOT_ASSIGNED, message, "spec.addresses"))
     named = [address for address in one.values if address in one.named]
     return Assigned((*named, *one.others), tuple(problems))
