@@ -55,6 +55,10 @@ if "unittest" in sys.modules:
 _trial: Any = sys.modules.get("twisted.trial._synctest")
 if _trial is not None:
     _trial._setWarningRegistryToNone = lambda modules: None
+    from tests.captured_logs import captured_logs
+    from twisted import logger
+
+    logger.capturedLogs = captured_logs
     # A seventh of the time went to walks for garbage, of which there is little: this process is no controller, and ends soon.  What
     # is started by tests sets its own pace.
     gc.set_threshold(100_000, 20, 1000)
