@@ -177,7 +177,9 @@ class ExplainTests(EndToEndCase):
         result = await in_thread(lambda: CliRunner().invoke(commands, line, prog_name="ingressctl"), SECONDS)
         self.assertIn(result.exit_code, (0, 1), result.output)
         # A controller advises its operator to use an option; who asks about files has none to start.
-        data: dict[str, Any] = json.loads(re.sub(r"; (?:correct the name, or )?start with --endpoint [^\s\"]*", "", result.stdout))
+        data: dict[str, Any] = json.loads(
+            re.sub(r"; (?:correct the name, or )?start with --endpoint [^\s\"]*", "", result.stdout)
+        )
         return data
 
     def compare(self, question: Question, data: Mapping[str, Any], answer: Answer) -> None:
