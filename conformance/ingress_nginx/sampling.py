@@ -203,6 +203,9 @@ def agree(ingresses: Sequence[Placed]) -> None:
     for placed in ingresses:
         for rule in placed.thing["spec"].get("rules", ()):
             for path in rule.get("http", {}).get("paths", ()):
+                if path["path"] == "/" and "host" not in rule:
+                    # Of type Exact, beside expressions, it would get here what is for hosts that no set names, which is told.
+                    path["pathType"] = "Prefix"
                 found.setdefault((rule.get("host", ""), path["path"]), []).append(path)
     for (_, text), paths in found.items():
         exact = [path for path in paths if path["pathType"] == "Exact"]

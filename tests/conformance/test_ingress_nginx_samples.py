@@ -51,6 +51,21 @@ class SamplingTests(SynchronousTestCase):
         for spec in for_all:
             self.assertNotIn("defaultBackend", spec)
 
+    def test_no_exact_root_is_for_all_hosts(self) -> None:
+        """Beside expressions it would answer for hosts of the other sets that nobody names."""
+        sets = [sampling.sample(1, number * sampling.BATCH) for number in range(300)]
+        rules = [
+            rule for one in sets for placed in one.ingresses for rule in placed.thing["spec"].get("rules", ())
+        ]
+        types = [
+            path["pathType"]
+            for rule in rules
+            for path in rule.get("http", {}).get("paths", ())
+            if "host" not in rule and path["path"] == "/"
+        ]
+        self.assertGreater(len(types), 10)
+        self.assertEqual(set(types), {"Prefix"})
+
     def test_second_namespace_is_for_who_asks_for_it(self) -> None:
         """One namespace is what there is without a word."""
         self.assertEqual(
