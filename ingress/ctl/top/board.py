@@ -290,7 +290,8 @@ def _change(value: Mapping[str, Any]) -> HistoryEntry:
         _time(value.get("at")),
         text_of(value.get("sort")),
         about,
-        text_of(value.get("text")),
+        # A problem begins with its object, which stands beside it here.
+        text_of(value.get("text")).removeprefix(f"{about}: "),
         value.get("trouble") is True,
     )
 

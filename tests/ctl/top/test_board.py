@@ -130,6 +130,21 @@ class BoardTests(SynchronousTestCase):
         made.take("failures", [FAILURE, {**FAILURE, "number": 2}])
         self.assertEqual([one.number for one in made.failures], [1, 2])
 
+    def test_objects_are_named_once(self) -> None:
+        """A problem begins with its object, which stands beside it."""
+        made = Board()
+        made.take(
+            "changes",
+            [{**CHANGE, "text": "Service shop/cart: spec.ports: is missing"}, {**CHANGE, "number": 2}],
+        )
+        self.assertEqual(
+            [(one.about, one.text) for one in made.changes],
+            [
+                ("Service shop/cart", "spec.ports: is missing"),
+                ("Service shop/cart", "10.0.0.7:80 is left out for 10 s"),
+            ],
+        )
+
     def test_bounds(self) -> None:
         """Rows, changes and failures are bounded, whatever is told."""
         made = Board()
