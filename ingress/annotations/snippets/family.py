@@ -319,7 +319,7 @@ SNIPPETS: Final = Family(
             partial(parse_snippet, place=Place.SERVER),
             values="what `configuration-snippet` may have, and location",
             meaning="does what the directives say, for the hosts of the Ingress; of several, the oldest one's counts: [snippets.md](snippets.md)",
-            differs="as configuration-snippet; it reaches paths of other namespaces only where it guards a host of its own, or with --shared-hosts; requests in a location without return go on to their backend",
+            differs="read as data, as configuration-snippet is; it reaches paths of other namespaces only where it guards a host of its own, or with --shared-hosts; requests in a location without return go on to their backend, where ingress-nginx answers 404",
             risk=Risk.CRITICAL,
         ),
         "stream-snippet": _refusing("stream-snippet"),
