@@ -340,7 +340,7 @@ class _Explaining:
         problems: Mapping[ObjectId, set[Problem]],
     ) -> Steps:
         field = "" if found.route is None else found.route.field
-        objects = concerned(found, route.owner, (*backends, *route.backends))
+        objects = concerned(found, route.owner, (*backends, *route.backends), self._served.objects)
         seen, more = yield from problems_seen(objects, problems, field, self._served.objects)
         return evolve(found, problems=seen, more_problems=more)
 

@@ -67,6 +67,9 @@ class Objects(Protocol):
     def not_checked(self, problem: Problem) -> str:
         """Say why *problem* is not known to be one; empty where it is."""
 
+    def slices_of(self, service: ObjectKey) -> Sequence[ObjectKey]:
+        """Return the EndpointSlices of *service*."""
+
     def field_of(self, route: Route) -> Stepwise[str]:
         """Find where the owner of *route* asks for it; empty where that is not known."""
 
@@ -91,6 +94,10 @@ class NoObjects:
     def not_checked(self, problem: Problem) -> str:
         """Return nothing."""
         return ""
+
+    def slices_of(self, service: ObjectKey) -> Sequence[ObjectKey]:
+        """Return none."""
+        return ()
 
     def field_of(self, route: Route) -> Stepwise[str]:
         """Find nothing."""
@@ -146,6 +153,10 @@ class KnownObjects:
         """Say why *problem* is not known to be one."""
         kind = self.known.unknown(problem)
         return "" if kind is None else _not_given(kind, problem.looked_in)
+
+    def slices_of(self, service: ObjectKey) -> Sequence[ObjectKey]:
+        """Return those that name *service*."""
+        return [one.key for one in self.state.slices.get(service, ())]
 
     def field_of(self, route: Route) -> Stepwise[str]:
         """Find where the owner of *route* asks for it."""

@@ -85,14 +85,17 @@ def problems_by_object(snapshot: Snapshot) -> Stepwise[dict[ObjectId, set[Proble
 
 
 def concerned(
-    found: Explanation, owner: Owner | None, backends: Iterable[BackendReference]
+    found: Explanation, owner: Owner | None, backends: Iterable[BackendReference], objects: Objects
 ) -> Iterator[ObjectId]:
-    """Yield the objects whose problems may have to do with *found*, by a route of *owner* to *backends*."""
+    """Yield those of *objects* whose problems may have to do with *found*, by a route of *owner* to *backends*."""
     if owner is not None:
         yield owner.id
     for backend in dict.fromkeys(backends):
         if backend.kind == Kind.SERVICE:
-            yield Kind.SERVICE, ObjectKey(backend.namespace, backend.name)
+            service = ObjectKey(backend.namespace, backend.name)
+            yield Kind.SERVICE, service
+            for key in objects.slices_of(service):
+                yield Kind.ENDPOINT_SLICE, key
     if found.handshake is not None:
         for certificate in found.handshake.certificates:
             namespace, _, name = certificate.secret.partition("/")

@@ -59,7 +59,7 @@ def explaining_stream(asked: AskedStream, served: Served) -> Stepwise[Explanatio
         backends=leads,
         settings=tuple(_settings(stream, any(one.reads_header for one in listeners))),
     )
-    objects = concerned(start, stream.owner, stream.backends)
+    objects = concerned(start, stream.owner, stream.backends, served.objects)
     seen, more = yield from problems_seen(objects, problems, "", served.objects)
     return evolve(start, problems=seen, more_problems=more)
 

@@ -49,6 +49,17 @@ class ExplainTests(CtlCase):
         self.assertEqual(lines[1], "sent to Service shop/web port 80 at one of 10.0.0.1:8080, 10.0.0.2:8080")
         self.assertIn("Ingress shop/web, spec.rules[0].http.paths[0]", result.stdout)
 
+    def test_an_endpoint_that_may_not_be_connected_to_is_named(self) -> None:
+        """The problem is that of the EndpointSlice, and has the address, why not, and the option."""
+        away = SERVICE.replace("10.0.0.1", "169.254.169.254").replace(", {addresses: [10.0.0.2]}", "")
+        data = self.explained(ingress() + away, "http://shop.example.com/cart", status=1)
+        self.assertIn("may be connected to", data["outcome"]["sentence"])
+        (problem,) = data["problems"]
+        self.assertEqual(
+            (problem["object"], problem["reason"]), ("EndpointSlice shop/web-1", "EndpointForbidden")
+        )
+        self.assertIn("169.254.169.254", problem["message"])
+
     def test_a_filter_that_answers_is_named_with_what_it_says(self) -> None:
         """A redirect is no failure: the status is 0."""
         data = self.explained(ingress(force_ssl_redirect="true") + SERVICE, "http://shop.example.com/x?y")
