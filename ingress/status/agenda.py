@@ -20,19 +20,25 @@ _K = TypeVar("_K", bound=Hashable)
 _FIRST_CLOSURE_SECONDS = 5.0
 _TRIES_PER_SECOND = 10.0
 _LONGEST_PAUSE_SECONDS = 60.0
+MOST_IN_A_ROW = 100
+"""So many may fail with nobody answered among them before that is put down to the API server again, whatever it says."""
 WOKEN_AT_ONCE = 100
 """How many of the keys that were put off are taken up at once: tens of thousands of problems may come together, and each takes some microseconds."""
 
 
 class Agenda(Generic[_K]):
-    """Keys to look at, in the order in which they came.  *clock* returns seconds."""
+    """Keys to look at, in the order in which they came, and others *behind* these, of which one is taken for each of them.
+
+    *clock* returns seconds.
+    """
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         # A plain dictionary is slow to give its first key when those before it were taken.
         self._now: OrderedDict[_K, None] = OrderedDict()
-        # Behind all these; that some of it is above, too, does no harm.
+        # Behind these, one for each of them; that some of it is above, too, does no harm.
         self._behind: deque[_K] = deque()
+        self._is_turn_of_behind = True
         self._later: list[tuple[float, int, _K]] = []
         # Of those of ``_until`` that do not wait for their time any more, what was above each time, the first time first.
         self._recalled: deque[list[tuple[float, int, _K]]] = deque()
@@ -53,7 +59,7 @@ class Agenda(Generic[_K]):
                 self._now[key] = None
 
     def add_all(self, keys: Iterable[_K]) -> None:
-        """Have all *keys* that there are looked at behind everything else; the last such call counts.
+        """Have all *keys* that there are looked at behind the others; the last such call counts.
 
         They are only kept, which for ten thousands of them takes no time.  So ``drop`` leaves
         them, and whoever looks at one sees whether it is still there.
@@ -61,12 +67,12 @@ class Agenda(Generic[_K]):
         self._behind = deque(keys)
 
     def add_behind(self, key: _K) -> None:
-        """Have *key* looked at behind everything else that there is."""
+        """Have *key* looked at behind all that are behind the others."""
         if key not in self._until:
             self._behind.append(key)
 
     def add_all_behind(self, keys: Iterable[_K]) -> None:
-        """Have each of *keys* that is not to be looked at anyway looked at behind everything else that there is."""
+        """Have each of *keys* that is not to be looked at anyway looked at behind all that are behind the others."""
         waiting = frozenset(self._behind)
         self._behind.extend(key for key in keys if key not in waiting and key not in self)
 
@@ -104,13 +110,15 @@ class Agenda(Generic[_K]):
         """Return the next key to look at, which is forgotten; None when there is none now."""
         # One for each that is taken: those that go on coming must not keep them waiting for ever.
         self._wake(1 if self._now else WOKEN_AT_ONCE)
-        if self._now:
+        # Nor must these, of which hundreds may be tried again and again, keep what is behind them waiting for ever.
+        self._is_turn_of_behind = not self._is_turn_of_behind
+        if self._now and not (self._is_turn_of_behind and self._behind):
             return self._now.popitem(last=False)[0]
         while self._behind:
             key = self._behind.popleft()
             if key not in self._until:
                 return key
-        return None
+        return self._now.popitem(last=False)[0] if self._now else None
 
     def take_any(self, random: Callable[[], float], spared: int) -> _K | None:
         """Return one of the keys to look at now, whichever, as ``take`` does; not of those *spared* that came last, if there are others.
@@ -179,23 +187,33 @@ class Agenda(Generic[_K]):
 class Failing(Generic[_K]):
     """Keys whose requests failed as if the API server were in trouble, until they do not.
 
-    Once another one is answered meanwhile it is *theirs*: a webhook may hang for a few objects.  Then nobody waits for them.
+    Once another one is answered meanwhile it is *theirs*: a webhook may hang for a few objects.  Then nobody waits for them, nor for
+    those that fail behind them with the same words.
     Each is tried once a minute at most, and where there are many, all together ten times a second.
     """
 
     def __init__(self) -> None:
         self._suspects: dict[_K, int] = {}
         self._own: dict[_K, int] = {}
+        # What was said of suspects, and of those of which it turned out.
+        self._said: set[str] = set()
+        self._own_words: set[str] = set()
+        self._failed_in_a_row = 0
 
-    def failed(self, key: _K, *, is_own: bool = False) -> float | None:
-        """Note such a failure, which *is_own* where the error says so; return how many seconds to put *key* off, None where others are to wait as well."""
-        if is_own or key in self._own:
+    def failed(self, key: _K, words: str = "", *, is_own: bool = False) -> float | None:
+        """Note such a failure, with its *words*, which *is_own* where the error says so; return how many seconds to put *key* off, None where others are to wait as well."""
+        self._failed_in_a_row += 1
+        if self._failed_in_a_row > MOST_IN_A_ROW:
+            self._own_words = set()
+        if is_own or key in self._own or words in self._own_words:
             self._suspects.pop(key, None)
             failures = self._own[key] = self._own.get(key, 0) + 1
             longest = max(_LONGEST_PAUSE_SECONDS, len(self._own) / _TRIES_PER_SECOND)
             # No power of two that is longer than a year.
             return float(min(2.0 ** min(failures, 25), longest))
         self._suspects[key] = self._suspects.get(key, 0) + 1
+        if len(self._said) < MOST_IN_A_ROW:
+            self._said.add(words)
         return None
 
     def is_own(self, key: _K) -> bool:
@@ -214,9 +232,11 @@ class Failing(Generic[_K]):
     def answered(self, key: _K) -> None:
         """Note that the request of *key* was answered."""
         self.forget(key)
+        self._failed_in_a_row = 0
         if self._suspects:
             self._own |= self._suspects
-            self._suspects = {}
+            self._own_words = self._said
+            self._suspects, self._said = {}, set()
 
     def forget(self, key: _K) -> None:
         """Note that *key* is of no interest any more."""
@@ -226,6 +246,7 @@ class Failing(Generic[_K]):
     def clear(self) -> None:
         """Forget all of them."""
         self._suspects, self._own = {}, {}
+        self._said, self._own_words = set(), set()
 
 
 class Pace:

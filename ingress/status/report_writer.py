@@ -345,7 +345,7 @@ class ReportWriter(Generic[_K, _C]):
         is_known = self._failing.is_own(key)
         pause = None
         if is_of_server and not is_dropped:
-            pause = self._failing.failed(key, is_own=is_of_a_webhook(error))
+            pause = self._failing.failed(key, str(error), is_own=is_of_a_webhook(error))
         if is_forbidden(error):
             self._sending.refusals.refused(write.right, error)
             closures = self._closures.setdefault(write.right, Closures(self._steady))

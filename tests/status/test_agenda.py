@@ -7,7 +7,15 @@ from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.errors import KubernetesError
-from ingress.status.agenda import WOKEN_AT_ONCE, Agenda, Closures, Failing, Pace, is_about_the_server
+from ingress.status.agenda import (
+    MOST_IN_A_ROW,
+    WOKEN_AT_ONCE,
+    Agenda,
+    Closures,
+    Failing,
+    Pace,
+    is_about_the_server,
+)
 from tests.fakes.counting import calls
 
 
@@ -119,6 +127,17 @@ class AgendaTests(SynchronousTestCase):
             self.agenda.add([f"n{number}"])
         self.assertEqual(taken, ["x", "y", "a", "n0", "b", "n1"])
 
+    def test_behind_what_goes_on(self) -> None:
+        """What goes on coming, or is tried time and again, does not keep what is behind it waiting for ever: they take turns."""
+        self.agenda.add("ab")
+        self.agenda.add_all("xyz")
+        taken = []
+        for number in range(4):
+            taken.append(self.agenda.take())
+            self.agenda.add([f"n{number}"])
+        self.assertEqual(taken, ["a", "x", "b", "y"])
+        self.assertEqual(self.taken(), ["n0", "z", "n1", "n2", "n3"])
+
     def test_any(self) -> None:
         """One is taken from anywhere, be it to be looked at now or behind, but for the last ones; each once, and none that is put off."""
         self.agenda.add("ab")
@@ -227,6 +246,22 @@ class FailingTests(SynchronousTestCase):
         self.assertEqual((self.failing.suspected, self.failing.is_own(2)), (1, True))
         self.failing.answered(3)
         self.assertEqual((self.failing.suspected, self.failing.is_own(1)), (0, True))
+
+    def test_same_words(self) -> None:
+        """Behind such failures it is that of whatever fails with the same words, until many did with none answered among them."""
+        self.failing.failed(1, "late")
+        self.failing.answered(2)
+        self.assertIsNone(self.failing.failed(3, "refused"))
+        self.assertEqual(self.failing.failed(4, "late"), 2.0)
+        self.failing.answered(2)
+        self.assertEqual(self.failing.failed(5, "refused"), 2.0)
+        self.assertIsNone(self.failing.failed(6, "late"))
+        self.failing.answered(2)
+        pauses = [self.failing.failed(key, "late") for key in range(10, 12 + MOST_IN_A_ROW)]
+        self.assertEqual(pauses, [2.0] * MOST_IN_A_ROW + [None] * 2)
+        self.failing.answered(2)
+        self.failing.clear()
+        self.assertIsNone(self.failing.failed(7, "late"))
 
     def test_for_days(self) -> None:
         """However often it fails, it is tried once a minute."""

@@ -306,6 +306,29 @@ class ParallelTests(WriterCase):
         webhook = 'Internal error occurred: failed calling webhook "a.example.com": failed to call webhook'
         self.sees_failures_in_one_namespace(KubernetesError(500, "InternalError", webhook), 10)
 
+    def test_webhook_that_is_slow(self) -> None:
+        """Nobody waits for ever where hundreds fail after seconds, and what is tried again takes up all that may be under way."""
+        webhook = 'Internal error occurred: failed calling webhook "a.example.com": context deadline exceeded'
+        failure = KubernetesError(500, "InternalError", webhook)
+        for number in range(310):
+            self.put(f"i{number}", namespace="bad" if number < 300 else "good")
+        fails_at: dict[int, int] = {}
+        written = 0
+        self.writer.lead()
+        for second in range(600):
+            self.turn(1.0)
+            number = 0
+            while number < len(self.many.open):
+                request, _ = self.many.open[number]
+                is_bad = "/namespaces/bad/" in request.path
+                if is_bad and second < fails_at.setdefault(id(request), second + 3):
+                    number += 1
+                    continue
+                self.many.answer(number, failure if is_bad else DONE)
+                written += not is_bad
+                self.turn()
+        self.assertEqual(written, 10)
+
     def sees_failures_in_one_namespace(self, failure: KubernetesError, others: int) -> None:
         """See that all *others* are written within a minute, and how often those with the *failure* are tried."""
         self.random = Random(1).random
