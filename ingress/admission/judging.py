@@ -25,7 +25,7 @@ from ingress.translate.incremental import Translation
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.ingress.objects import Ingress, ingresses_of
 from ingress.translate.readers.ingress.projection import projecting_ingress
-from ingress.translate.readers.reader import RouteKind
+from ingress.translate.readers.reader import RouteKind, needing
 from ingress.translate.tls.certificates import find
 
 K = TypeVar("K")
@@ -101,7 +101,7 @@ def judging(
     yield
     unknown: dict[ObjectId, tuple[Problem, ...]] = {}
     for sort, reason in zip((Kind.SECRET, Kind.CONFIG_MAP), _ABSENT, strict=True):
-        for key, keys in reader.needs(ingress, sort).items():
+        for key, keys in (yield from needing(reader, ingress, sort)).items():
             if not forbidden_by(state, sort, key) and not knows(sort, key, keys):
                 unknown[sort, key] = (Problem(sort, key.namespace, key.name, reason, ""),)
             yield

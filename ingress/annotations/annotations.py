@@ -354,15 +354,13 @@ class AnnotationReader:
         """Return what *ingress* asks for, and what it asks for in vain.  Never raises."""
         return finished(self.reading(ingress))
 
-    def settings_of(self, ingress: Annotated) -> AnnotationSettings:
-        """Return what *ingress* asks for, and say nothing about names that mean nothing, which takes the longest."""
-        settings, _ = finished(self.reading(ingress, tells_unknown=False))
-        return settings
-
     def reading(
         self, ingress: Annotated, *, tells_unknown: bool = True
     ) -> Stepwise[tuple[AnnotationSettings, tuple[Problem, ...]]]:
-        """Return in steps what *ingress* asks for, and what it asks for in vain.  Never raises."""
+        """Return in steps what *ingress* asks for, and what it asks for in vain.  Never raises.
+
+        What is said about names that mean nothing takes the longest; who does not need it does without (*tells_unknown*).
+        """
         if not ingress.annotations and not ingress.unreadable:
             return self.usual, ()
         asked: dict[Family[Any], dict[str, object]] = {}

@@ -315,8 +315,12 @@ class ApiServerSource:
             return
         self._secrets_have_begun = True
         config_maps.begin(list_follows=False)
-        secrets.begin(list_follows=bool(self._secret_scopes))
-        self._reflect(self._secret_scopes)
+        secrets.begin(list_follows=bool(self._secret_scopes), judged=self._list_secrets)
+
+    def _list_secrets(self) -> None:
+        """Have Secrets listed, since it is known which of them are needed."""
+        if not self._is_stopping:
+            self._reflect(self._secret_scopes)
 
     def _kind_came(self, read: KindRead) -> None:
         """Ask for a kind whose definition is there, at once, whether or not it was before."""

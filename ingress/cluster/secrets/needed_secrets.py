@@ -58,6 +58,7 @@ class ReferencedObjects:
         self._rights_awaited: RightsAwaited = lambda needed, forbidden: ()
         self._rights_told: tuple[str, ...] = ()
         self._has_begun = False
+        self._judged: Callable[[], None] | None = None
         # Whether what is needed is read by name, and not left to a list that comes.
         self._is_reading = False
         self._lists_are_complete = False
@@ -71,11 +72,17 @@ class ReferencedObjects:
         if rights_awaited is not None:
             self._rights_awaited = rights_awaited
 
-    def begin(self, *, list_follows: bool) -> None:
-        """Find out what is needed; *list_follows* says that a list of Secrets will come."""
+    def begin(self, *, list_follows: bool, judged: Callable[[], None] = lambda: None) -> None:
+        """Find out what is needed; *list_follows* says that a list of Secrets will come.
+
+        *judged* is called when all objects that are there were judged, which takes some turns where there are very many:
+        what a list brings before that would have to be read once more.
+        """
         self._has_begun = True
         self._is_reading = not list_follows
+        self._judged = judged
         self._need(self._references.begin())
+        self._judge_soon()
 
     def refer(self, options: TranslateOptions) -> None:
         """Learn that the operator refers to other objects now."""
@@ -84,6 +91,7 @@ class ReferencedObjects:
         if gone:
             self._sink.changed(gone)
         self._need(changes)
+        self._judge_soon()
 
     def changed(self, batch: Batch) -> None:
         """Take a batch of the delta queue."""
@@ -103,15 +111,17 @@ class ReferencedObjects:
         self._judge_soon()
 
     def _judge_soon(self) -> None:
-        """See to it that objects are judged some at a time, where very many wait for that."""
-        if self._references.is_judging and not self._is_judged_soon:
-            self._is_judged_soon = True
-            self._soon(self._judge_some)
+        """See to it that objects are judged some at a time, where very much waits for that."""
+        if self._references.is_judging:
+            if not self._is_judged_soon:
+                self._is_judged_soon = True
+                self._soon(self._judge_some)
+        elif self._judged is not None:
+            judged, self._judged = self._judged, None
+            judged()
 
     def _judge_some(self) -> None:
         self._is_judged_soon = False
-        if not self._references.is_judging:
-            return
         changes = self._references.judge_some()
         gone = self._dropped(changes)
         if gone:

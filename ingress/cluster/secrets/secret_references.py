@@ -3,9 +3,14 @@
 One is needed when the operator refers to it, or a route object that is ours does.  Whether an
 object is ours depends on others (an Ingress on its IngressClass), too, so nothing is judged before all
 of these kinds were seen (``begin``): what another controller's Ingress refers to must not even be read.
+
+An object may refer to ten thousand Secrets, and ten thousand objects may turn at once.  So there is a bound to what is judged in one
+call, and the others are judged by the next ones (``judge_some``), as they are then.  Whatever was counted of an object stands in what it
+needs (``_needs``) at the same moment: it may change between two calls, or go, and is judged from its beginning then, by what differs.
 """
 
-from collections.abc import Container, Hashable, Iterable, Set
+from collections import deque
+from collections.abc import Container, Hashable, Iterable, Iterator, Set
 from itertools import islice
 from typing import Final
 
@@ -15,6 +20,7 @@ from ingress.model.cluster.objects import Batch, ClusterObject, Kind, ObjectId, 
 from ingress.model.cluster.secrets import ALL_KEYS, Needs
 from ingress.model.cluster.state import ClusterState
 from ingress.model.frozen import frozen
+from ingress.model.stepwise import Stepwise
 from ingress.translate.annotation_reading import needs_of_options
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.reader import Reader, Readers, RouteKind
@@ -23,7 +29,12 @@ from ingress.translate.readers.route_kinds import ROUTE_KINDS
 _NONE: Final[frozenset[str]] = frozenset()
 
 JUDGED_AT_ONCE: Final = 200
-"""Objects whose needs are found out in one turn, where a class is another and with it all objects that name it."""
+"""Objects that refer to one thing each whose needs are found out in one turn, or as many references of fewer objects."""
+_STEP_COSTS: Final = 20
+"""As many of these are found out in the time of a step of a reader: it has read annotations, or some dozens of names."""
+_LOOKED_AT_ONCE: Final = 200
+_LOOKS_COST: Final = 8
+"""As many objects are looked at in the time in which one is judged."""
 
 
 _JudgedAs = tuple[Kind, Hashable]
@@ -74,12 +85,18 @@ class ObjectReferences:
         # By kind and what of an object decides whether it is ours: how many of these there are, and one of them.
         self._alike: dict[_JudgedAs, _Alike] = {}
         # What each needs that is ours, and how many need each key of what is needed; the operator has the id None.
-        self._needs: dict[ObjectId | None, Needs] = {}
+        self._needs: dict[ObjectId | None, dict[ObjectKey, frozenset[str]]] = {}
         self._uses: dict[ObjectKey, dict[str, int]] = {}
         # By the same: whether such an object is ours.
         self._verdicts: dict[_JudgedAs, bool] = {}
-        # Those that came to be ours, or ceased to be, with many others, and are judged some at a time.
-        self._turned: dict[ObjectId | None, None] = {}
+        # Those that wait to be judged; and the looks at all objects whether they came to be ours, or ceased to be, with others.
+        self._waiting: dict[ObjectId | None, None] = {}
+        self._looks: deque[tuple[set[_JudgedAs], Iterator[ObjectId]]] = deque()
+        # Who is being judged, if that takes several calls.
+        self._judged: tuple[ObjectId | None, Stepwise[None]] | None = None
+        # Of one call: what it may still judge, and the keys of what it has to do with, as they were before it.
+        self._left = 0
+        self._before: dict[ObjectKey, frozenset[str]] = {}
 
     def __len__(self) -> int:
         """How many are needed."""
@@ -94,28 +111,37 @@ class ObjectReferences:
         return tuple(self._uses)
 
     def begin(self) -> NeedChanges:
-        """Judge from now on; return everything that is needed."""
+        """Judge from now on; return what is needed, but for what ``judge_some`` finds later."""
         self._has_begun = True
-        return self._judge([None, *self._objects])
+        self._waiting = dict.fromkeys((None, *self._objects))
+        return self.judge_some()
+
+    def begin_at_once(self) -> Needs:
+        """Judge from now on; return everything that is needed, however long that takes."""
+        self.begin()
+        while self.is_judging:
+            self.judge_some()
+        return {key: self.keys_of(key) for key in self._uses}
 
     @property
     def is_judging(self) -> bool:
         """Whether there is something to do for ``judge_some``."""
-        return bool(self._turned)
+        return bool(self._judged is not None or self._waiting or self._looks)
 
     def judge_some(self) -> NeedChanges:
-        """Judge some of those that an object turned by which very many are judged; return what is different now."""
-        some = list(islice(self._turned, JUDGED_AT_ONCE))
-        for user in some:
-            del self._turned[user]
-        return self._judge(some)
+        """Judge some of those that wait for it; return what is different now."""
+        self._begin_call()
+        self._go_on()
+        return self._end_call()
 
     def refer(self, options: TranslateOptions) -> NeedChanges:
         """Take what the operator refers to by *options* from now on; return what is different."""
         self._options = options
         if not self._has_begun:
             return NeedChanges({}, frozenset(), frozenset())
-        changes = self._judge([None])
+        self._begin_call()
+        self._judge_first((None,))
+        changes = self._end_call()
         return NeedChanges(changes.needed, changes.dropped, frozenset())
 
     def changed(self, batch: Batch) -> NeedChanges:
@@ -131,21 +157,20 @@ class ObjectReferences:
             if self._readers.judged_by(kind):
                 self._put_judge(kind, key, value)
                 turned.update(dict.fromkeys(self._readers.decided_by(kind)))
-        if turned and self._has_begun:
-            found = self._judged_anew(turned)
-            stale.update(dict.fromkeys(found[:JUDGED_AT_ONCE]))
-            self._turned.update(dict.fromkeys(found[JUDGED_AT_ONCE:]))
-        if self._turned:
-            for user in stale:
-                self._turned.pop(user, None)
-        if not (stale and self._has_begun):
+        if not self._has_begun:
             return NeedChanges({}, frozenset(), frozenset())
-        return self._judge(stale)
+        if turned:
+            self._judge_anew(turned)
+        self._begin_call()
+        self._judge_first(stale)
+        if turned:
+            self._go_on()
+        return self._end_call()
 
     def _put(self, object_id: ObjectId, value: ClusterObject | None, reader: Reader) -> bool:
         """Keep *value*; return whether anything about its references may be different."""
         before = self._objects.get(object_id)
-        if value is None or not reader.needs(value, self.kind):
+        if value is None or not self._readers.may_need(object_id[0], value, self.kind):
             if before is None:
                 return False
             del self._objects[object_id]
@@ -174,8 +199,8 @@ class ObjectReferences:
             some[key] = value
         self._state.derived.changed(kind, key)
 
-    def _judged_anew(self, kinds: Container[Kind]) -> list[ObjectId]:
-        """Judge the objects of *kinds* anew, one of those that are alike; return which came to be ours, or ceased to be."""
+    def _judge_anew(self, kinds: Container[Kind]) -> None:
+        """Judge the objects of *kinds* anew, one of those that are alike; look later at each of those that came to be ours, or ceased to be."""
         turned = set()
         for judged_as, alike in self._alike.items():
             if judged_as[0] in kinds:
@@ -185,28 +210,22 @@ class ObjectReferences:
                 if before is not None and before is not is_ours:
                     turned.add(judged_as)
         if not turned:
-            return []
-        return [
-            object_id
-            for object_id, value in self._objects.items()
-            if (object_id[0], self._readers[object_id[0]].class_of(value)) in turned
-        ]
+            return
+        if len(self._looks) > 1:
+            # The last one has not begun.
+            turned |= self._looks.pop()[0]
+        # What comes, or is another, between two steps is judged by itself.
+        self._looks.append((turned, iter(tuple(self._objects))))
 
-    def _judge(self, users: Iterable[ObjectId | None]) -> NeedChanges:
-        """Find out anew what *users* need."""
-        before: dict[ObjectKey, frozenset[str]] = {}
-        for user in users:
-            old = self._needs.pop(user, {})
-            new = self._needs_of(user)
-            for secret in {*old, *new}:
-                if secret not in before:
-                    before[secret] = self.keys_of(secret)
-                self._count(secret, new.get(secret, _NONE), old.get(secret, _NONE))
-            if new:
-                self._needs[user] = new
+    def _begin_call(self) -> None:
+        self._left = JUDGED_AT_ONCE
+        self._before = {}
+
+    def _end_call(self) -> NeedChanges:
+        """Return what is different since the call began."""
         needed: dict[ObjectKey, frozenset[str]] = {}
         dropped, touched = set(), set()
-        for secret, keys_before in before.items():
+        for secret, keys_before in self._before.items():
             keys = self.keys_of(secret)
             if not keys:
                 if keys_before:
@@ -215,7 +234,86 @@ class ObjectReferences:
                 needed[secret] = keys
             else:
                 touched.add(secret)
+        self._before = {}
         return NeedChanges(needed, dropped, touched)
+
+    def _judge_first(self, users: Iterable[ObjectId | None]) -> None:
+        """Judge *users* anew before all others, as far as there is time; who takes longer waits with the others."""
+        for user in users:
+            if self._judged is not None and self._judged[0] == user:
+                self._judged[1].close()
+                self._judged = None
+            self._waiting.pop(user, None)
+            if self._takes_too_long(self._judging(user)):
+                self._waiting[user] = None
+
+    def _go_on(self) -> None:
+        """Judge who waits, as far as there is time."""
+        while True:
+            if self._judged is None:
+                if not (self._waiting or self._looks) or self._left <= 0:
+                    return
+                if not self._waiting:
+                    self._look()
+                    continue
+                user = next(iter(self._waiting))
+                del self._waiting[user]
+                self._judged = user, self._judging(user)
+            if self._takes_too_long(self._judged[1]):
+                return
+            self._judged = None
+
+    def _look(self) -> None:
+        """Look at some objects whether they are to be judged anew."""
+        turned, coming = self._looks[0]
+        some = tuple(islice(coming, _LOOKED_AT_ONCE))
+        for object_id in some:
+            value = self._objects.get(object_id)
+            if value is not None and (object_id[0], self._readers[object_id[0]].class_of(value)) in turned:
+                self._waiting[object_id] = None
+        if len(some) < _LOOKED_AT_ONCE:
+            self._looks.popleft()
+        self._left -= len(some) // _LOOKS_COST
+
+    def _takes_too_long(self, steps: Stepwise[None]) -> bool:
+        """Take *steps*; return whether there is no time for all of them."""
+        for _ in steps:
+            return True
+        return False
+
+    def _judging(self, user: ObjectId | None) -> Stepwise[None]:
+        """Find out what *user* needs now, and count what differs; a step ends where there is no time for more."""
+        if self._left <= 0:
+            yield
+        self._left -= 1
+        new = yield from self._needs_of(user)
+        if not new and user not in self._needs:
+            return
+        # With what is counted it is the same at each moment, for this may end at any step.
+        needs = self._needs.setdefault(user, {})
+        for secret in tuple(needs):
+            if secret not in new:
+                if self._left <= 0:
+                    yield
+                self._left -= 1
+                self._note(secret)
+                self._count(secret, _NONE, needs.pop(secret))
+        for number, (secret, keys) in enumerate(new.items()):
+            # The first one is what an object costs that refers to nothing else.
+            if number:
+                if self._left <= 0:
+                    yield
+                self._left -= 1
+            self._note(secret)
+            self._count(secret, keys, needs.get(secret, _NONE))
+            needs[secret] = keys
+        if not needs:
+            del self._needs[user]
+
+    def _note(self, secret: ObjectKey) -> None:
+        """Note what was needed of *secret* when the call began."""
+        if secret not in self._before:
+            self._before[secret] = self.keys_of(secret)
 
     def _count(self, secret: ObjectKey, more: Set[str], less: Set[str]) -> None:
         """Note that one needs the keys *more* of *secret* from now on, and no longer those of *less*."""
@@ -229,14 +327,22 @@ class ObjectReferences:
         if not uses:
             del self._uses[secret]
 
-    def _needs_of(self, user: ObjectId | None) -> Needs:
+    def _needs_of(self, user: ObjectId | None) -> Stepwise[Needs]:
         if user is None:
             return {**needs_of_options(self._options, self.kind), **self._always}
         value = self._objects.get(user)
-        if value is None:
+        if value is None or not self._is_ours(user[0], value, self._readers[user[0]]):
             return {}
-        reader = self._readers[user[0]]
-        return reader.needs(value, self.kind) if self._is_ours(user[0], value, reader) else {}
+        needing = self._readers.needing(user[0], value, self.kind)
+        while True:
+            try:
+                next(needing)
+            except StopIteration as end:
+                needs: Needs = end.value
+                return needs
+            self._left -= _STEP_COSTS
+            if self._left <= 0:
+                yield
 
     def _is_ours(self, kind: Kind, value: ClusterObject, reader: Reader) -> bool:
         judged_as = (kind, reader.class_of(value))

@@ -126,7 +126,7 @@ class _ReferredTo:
                     for key, value in state.of(row.read.kind).items()
                 }
             )
-            self._needed[kind] = references.begin().needed
+            self._needed[kind] = references.begin_at_once()
         return self._needed[kind]
 
 

@@ -120,6 +120,16 @@ class StepwiseReader(Protocol):
         """Return what ``Reader.read`` does, in steps."""
 
 
+class NeedingReader(Protocol):
+    """Besides, of a reader whose objects may refer to very much, or say so where it takes long to read."""
+
+    def may_need(self, value: ClusterObject, kind: Kind, /) -> bool:
+        """Whether *value* refers to objects of *kind*, by a short look: one of which this is said may come to refer to nothing."""
+
+    def needing(self, value: ClusterObject, kind: Kind, /) -> Stepwise[Needs]:
+        """Return what ``Reader.needs`` does, in steps of some dozens of microseconds."""
+
+
 class OwnershipReader(Protocol):
     """Besides, of a reader whose ``judge`` goes by more objects than it takes to know whether one is ours."""
 
@@ -137,8 +147,19 @@ def _reads_in_steps(reader: Reader) -> TypeGuard[StepwiseReader]:
     return hasattr(reader, "reading")
 
 
+def _needs_in_steps(reader: Reader) -> TypeGuard[NeedingReader]:
+    return hasattr(reader, "needing")
+
+
 def _knows_ownership(reader: Reader) -> TypeGuard[OwnershipReader]:
     return hasattr(reader, "is_ours")
+
+
+def needing(reader: Reader, value: ClusterObject, kind: Kind) -> Stepwise[Needs]:
+    """Return the objects of *kind* that *value* refers to, should it be ours, in steps if that may take long."""
+    if not _needs_in_steps(reader):
+        return reader.needs(value, kind)
+    return (yield from reader.needing(value, kind))
 
 
 @frozen
@@ -208,6 +229,17 @@ class Readers:
         if stepwise is None:
             return self._readers[kind].read(value, related)
         return (yield from stepwise.reading(value, related))
+
+    def may_need(self, kind: Kind, value: ClusterObject, needed: Kind) -> bool:
+        """Whether *value* of *kind* may refer to objects of the kind *needed*, by a short look."""
+        reader = self._readers[kind]
+        return (
+            reader.may_need(value, needed) if _needs_in_steps(reader) else bool(reader.needs(value, needed))
+        )
+
+    def needing(self, kind: Kind, value: ClusterObject, needed: Kind) -> Stepwise[Needs]:
+        """Return the objects of the kind *needed* that *value* of *kind* refers to, in steps if that may take long."""
+        return needing(self._readers[kind], value, needed)
 
     def judged_by(self, kind: Kind) -> tuple[Kind, ...]:
         """Return the kinds of route objects of which objects of *kind* decide whether they are ours."""

@@ -95,6 +95,8 @@ class GatewayReferencesTests(SynchronousTestCase):
             references = ObjectReferences(TranslateOptions())
             references.begin()
             references.changed(batch(CLASS, https(0), *map(added, range(count))))
+            while references.is_judging:
+                references.judge_some()
             for change in (added(count), added(count + 1), https(0, "a.test")):
                 found.append(calls(partial(references.changed, batch(change))))
         self.assertEqual(found[:3], found[3:])

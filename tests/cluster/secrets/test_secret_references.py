@@ -1,9 +1,11 @@
 """Tests for ``ingress.cluster.secrets.secret_references``."""
 
+from random import Random
+
 from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.cluster.secrets.secret_references import NeedChanges, ObjectReferences
+from ingress.cluster.secrets.secret_references import JUDGED_AT_ONCE, NeedChanges, ObjectReferences
 from ingress.model.cluster.objects import Kind, ObjectId, ObjectKey, Projection
 from ingress.model.cluster.secrets import TLS_KEYS, UPSTREAM_TLS_KEYS
 from ingress.translate.options import TranslateOptions
@@ -113,7 +115,7 @@ class ObjectReferencesTests(SynchronousTestCase):
         self.assertEqual(len(self.references), 0)
 
     def test_many_users(self) -> None:
-        """However many refer to one Secret, what is needed of it is found out twice: before the change and after."""
+        """However many refer to one Secret, what is needed of it is found out twice for a call: before the change and after."""
         asked = []
 
         class Asked(ObjectReferences):
@@ -124,8 +126,9 @@ class ObjectReferencesTests(SynchronousTestCase):
                 return super().keys_of(secret)
 
         references = Asked(TranslateOptions())
-        references.changed(batch(*(ingress(f"i{number}", "t") for number in range(500))))
+        references.changed(batch(*(ingress(f"i{number}", "t") for number in range(JUDGED_AT_ONCE - 1))))
         references.begin()
+        self.assertFalse(references.is_judging)
         self.assertEqual(asked, [key("t")] * 2)
 
     def test_touched(self) -> None:
@@ -161,3 +164,128 @@ class ObjectReferencesTests(SynchronousTestCase):
         self.references.begin()
         names = ("..", "../../nodes", "a/b", "A", "", "x" * 254)
         self.assertEqual(self.references.changed(batch(ingress("a", *names))), NOTHING)
+
+
+class VeryManyTests(SynchronousTestCase):
+    """Objects that refer to very many Secrets, which are found out some in a call."""
+
+    def setUp(self) -> None:
+        self.references = ObjectReferences(TranslateOptions())
+
+    def of_many(self, name: str, *letters: str) -> Ingress:
+        """Return an Ingress that refers to more Secrets of each letter than are judged in a call."""
+        return ingress(
+            name, *(f"{letter}{number}" for letter in letters for number in range(2 * JUDGED_AT_ONCE))
+        )
+
+    def finish(self) -> list[NeedChanges]:
+        """Judge who waits; return what each call found."""
+        found = []
+        while self.references.is_judging:
+            found.append(self.references.judge_some())
+        return found
+
+    def letters(self) -> dict[str, int]:
+        """Return of how many Secrets of each letter all keys are needed."""
+        counts: dict[str, int] = {}
+        for secret in self.references.needed():
+            self.assertEqual(self.references.keys_of(secret), TLS_KEYS)
+            counts[secret.name[0]] = counts.get(secret.name[0], 0) + 1
+        return counts
+
+    def test_one_object(self) -> None:
+        """What one object needs is found in several calls, each Secret in one, and so is what nobody needs when it is gone."""
+        self.references.begin()
+        count = 2 * JUDGED_AT_ONCE
+        changes = [self.references.changed(batch(self.of_many("a", "x"))), *self.finish()]
+        self.assertGreater(len(changes), 2)
+        self.assertLessEqual(max(len(one.needed) for one in changes), JUDGED_AT_ONCE)
+        self.assertEqual(sum(len(one.needed) for one in changes), count)
+        self.assertEqual(self.letters(), {"x": count})
+        changes = [self.references.changed(without("a")), *self.finish()]
+        self.assertLessEqual(max(len(one.dropped) for one in changes), JUDGED_AT_ONCE)
+        self.assertEqual(sum(len(one.dropped) for one in changes), count)
+        self.assertEqual((self.letters(), sum(len(one.needed) for one in changes)), ({}, 0))
+
+    def test_beginning(self) -> None:
+        """Of those that are there at the beginning some are judged in a call, too, unless all are asked for at once."""
+        many = batch(*(ingress(f"i{number}", f"x{number}") for number in range(2 * JUDGED_AT_ONCE)))
+        self.references.changed(many)
+        begun = self.references.begin()
+        self.assertLessEqual(len(begun.needed), JUDGED_AT_ONCE)
+        self.finish()
+        self.assertEqual(self.letters(), {"x": 2 * JUDGED_AT_ONCE})
+        at_once = ObjectReferences(TranslateOptions())
+        at_once.changed(many)
+        self.assertEqual(at_once.begin_at_once(), dict.fromkeys(self.references.needed(), TLS_KEYS))
+
+    def test_change_amid(self) -> None:
+        """An object that changes while what it needs is being found needs what it says then, and nothing of what it said before."""
+        self.references.begin()
+        self.references.changed(batch(self.of_many("a", "x")))
+        self.references.judge_some()
+        self.assertTrue(self.references.is_judging)
+        self.references.changed(batch(self.of_many("a", "y")))
+        self.references.judge_some()
+        self.references.changed(batch(self.of_many("a", "z", "x")))
+        self.finish()
+        self.assertEqual(self.letters(), {"z": 2 * JUDGED_AT_ONCE, "x": 2 * JUDGED_AT_ONCE})
+        self.references.changed(without("a"))
+        self.references.judge_some()
+        self.references.changed(batch(ingress("a", "w")))
+        self.finish()
+        self.assertEqual(self.letters(), {"w": 1})
+
+    def test_class_amid(self) -> None:
+        """A class that ceases to be ours amid that takes away what was counted, and no more."""
+        nginx = IngressClass(ObjectKey("", "nginx"), "k8s.io/ingress-nginx")
+        self.references.changed(batch(nginx))
+        self.references.begin()
+        self.references.changed(batch(self.of_many("a", "x"), ingress("b", "x0")))
+        self.references.changed(batch(evolve(nginx, controller="other/controller")))
+        self.finish()
+        self.assertEqual(self.letters(), {})
+        self.references.changed(batch(nginx))
+        self.finish()
+        self.assertEqual(self.letters(), {"x": 2 * JUDGED_AT_ONCE})
+
+    def test_others_amid(self) -> None:
+        """Who changes does not wait for an object that takes several calls."""
+        self.references.begin()
+        self.references.changed(batch(self.of_many("a", "x", "y", "z")))
+        self.assertEqual(self.references.changed(batch(ingress("b", "w"))).needed, {key("w"): TLS_KEYS})
+        self.assertTrue(self.references.is_judging)
+
+    def test_any_history(self) -> None:
+        """Whatever changes between whatever calls, in the end that is needed which the objects refer to, as often as they do."""
+        random = Random(5)
+        nginx = IngressClass(ObjectKey("", "nginx"), "k8s.io/ingress-nginx")
+        for _ in range(6):
+            self.references = ObjectReferences(TranslateOptions())
+            self.references.changed(batch(nginx))
+            self.references.begin()
+            said: dict[str, set[str]] = {}
+            is_ours = True
+            for _ in range(25):
+                name = random.choice("abc")
+                if random.random() < 0.2:
+                    is_ours = not is_ours
+                    controller = nginx.controller if is_ours else "other/controller"
+                    self.references.changed(batch(evolve(nginx, controller=controller)))
+                elif random.random() < 0.2:
+                    said.pop(name, None)
+                    self.references.changed(without(name))
+                else:
+                    one = self.of_many(name, random.choice("xy"))
+                    one = evolve(one, tls=one.tls[: random.choice((3, 150, 900))])
+                    said[name] = {entry.secret_name for entry in one.tls}
+                    self.references.changed(batch(one))
+                for _ in range(random.choice((0, 0, 1, 2, 9))):
+                    self.references.judge_some()
+            self.finish()
+            expected = set().union(*said.values()) if is_ours else set()
+            self.assertEqual({secret.name for secret in self.references.needed()}, expected)
+            for name in said:
+                self.references.changed(without(name))
+            self.finish()
+            self.assertEqual(len(self.references), 0)

@@ -76,7 +76,7 @@ def read_referred_to(
 def _needs(objects: Mapping[ObjectId, Projection], options: TranslateOptions, kind: Kind) -> Needs:
     references = ObjectReferences(options, KINDS.routes, kind)
     references.changed(objects)
-    return references.begin().needed
+    return references.begin_at_once()
 
 
 def _keep(

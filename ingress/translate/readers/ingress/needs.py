@@ -23,10 +23,15 @@ from ingress.model.cluster.secrets import (
     Needs,
     is_secret_name,
 )
+from ingress.model.stepwise import Stepwise, finished
 from ingress.translate.protocols import read_protocols
 from ingress.translate.readers.ingress.objects import Ingress
 
 _NAMING: Final = (SECRET_ANNOTATION, "proxy-ssl-secret", canaries.ANNOTATION)
+
+
+NAMES_AT_ONCE: Final = 50
+"""Entries of ``tls`` that are looked at in a step."""
 
 
 def needs_of(ingress: Ingress, kind: Kind, annotations: AnnotationReader) -> Needs:
@@ -34,17 +39,24 @@ def needs_of(ingress: Ingress, kind: Kind, annotations: AnnotationReader) -> Nee
 
     A name that no object can have is left out; translation reports it.
     """
-    if not ingress.annotations:
-        return _of_tls(ingress, kind)
-    if not annotations.names_objects(ingress.annotations) and not any(
-        annotations.full_name(name) in ingress.annotations for name in _NAMING
-    ):
-        return _of_tls(ingress, kind)
-    settings = annotations.settings_of(ingress)
+    return finished(needing(ingress, kind, annotations))
+
+
+def may_need(ingress: Ingress, kind: Kind, annotations: AnnotationReader) -> bool:
+    """Whether *ingress* has what may name an object of *kind*; no annotation is read for that."""
+    return (kind is Kind.SECRET and bool(ingress.tls)) or _may_name(ingress, annotations)
+
+
+def needing(ingress: Ingress, kind: Kind, annotations: AnnotationReader) -> Stepwise[Needs]:
+    """Return what ``needs_of`` does, in steps: some entries of ``tls``, or some annotations, which take as long."""
+    if not _may_name(ingress, annotations):
+        return (yield from _of_tls(ingress, kind))
+    settings, _ = yield from annotations.reading(ingress, tells_unknown=False)
+    yield
     if settings.of(CANARIES).is_canary:
         # It claims nothing.
         return {}
-    needs = {**_of_tls(ingress, kind)}
+    needs = yield from _of_tls(ingress, kind)
     if kind is Kind.SECRET:
         for secret, keys in _of_tls_settings(ingress, settings, annotations):
             needs[secret] = needs.get(secret, frozenset()) | keys
@@ -54,14 +66,23 @@ def needs_of(ingress: Ingress, kind: Kind, annotations: AnnotationReader) -> Nee
     return needs
 
 
-def _of_tls(ingress: Ingress, kind: Kind) -> Needs:
-    if kind is not Kind.SECRET:
-        return {}
-    return {
-        ObjectKey(ingress.key.namespace, entry.secret_name): TLS_KEYS
-        for entry in ingress.tls
-        if is_secret_name(entry.secret_name)
-    }
+def _may_name(ingress: Ingress, annotations: AnnotationReader) -> bool:
+    """Whether any annotation of *ingress* may name an object, or make it a canary."""
+    if not ingress.annotations:
+        return False
+    return annotations.names_objects(ingress.annotations) or any(
+        annotations.full_name(name) in ingress.annotations for name in _NAMING
+    )
+
+
+def _of_tls(ingress: Ingress, kind: Kind) -> Stepwise[dict[ObjectKey, frozenset[str]]]:
+    needs: dict[ObjectKey, frozenset[str]] = {}
+    for number, entry in enumerate(ingress.tls if kind is Kind.SECRET else (), 1):
+        if not number % NAMES_AT_ONCE:
+            yield
+        if is_secret_name(entry.secret_name):
+            needs[ObjectKey(ingress.key.namespace, entry.secret_name)] = TLS_KEYS
+    return needs
 
 
 def _of_tls_settings(

@@ -10,7 +10,7 @@ from ingress.translate.annotation_reading import annotation_reader
 from ingress.translate.claims import ParsedObject
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.ingress.classes import class_names, is_catch_all, judge_ingress
-from ingress.translate.readers.ingress.needs import needs_of
+from ingress.translate.readers.ingress.needs import may_need, needing
 from ingress.translate.readers.ingress.nothing_served import why_nothing_is_served
 from ingress.translate.readers.ingress.objects import Ingress
 from ingress.translate.readers.ingress.rules import read_ingress
@@ -54,8 +54,17 @@ class IngressReader:
 
     def needs(self, value: ClusterObject, kind: Kind, /) -> Needs:
         """Return the Secrets or ConfigMaps that *value* refers to."""
+        return finished(self.needing(value, kind))
+
+    def may_need(self, value: ClusterObject, kind: Kind, /) -> bool:
+        """Whether *value* has what may name a Secret or ConfigMap."""
         assert isinstance(value, Ingress)
-        return needs_of(value, kind, self._annotations)
+        return may_need(value, kind, self._annotations)
+
+    def needing(self, value: ClusterObject, kind: Kind, /) -> Stepwise[Needs]:
+        """Return the Secrets or ConfigMaps that *value* refers to, in steps: it may have ten thousand entries of ``tls``."""
+        assert isinstance(value, Ingress)
+        return needing(value, kind, self._annotations)
 
     def why_nothing(self, state: ClusterState, /) -> str:
         """Say what kept all Ingresses from having a route."""
