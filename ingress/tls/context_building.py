@@ -4,13 +4,16 @@ import os
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Final
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
+from attrs import define
 from cryptography import x509
 from OpenSSL import SSL, crypto
 
 from ingress.identity.certificates import Certificate
-from ingress.model.requests.client_authentication import ClientAuthentication
-from ingress.tls.binding import name_authority
+from ingress.model.requests.client_authentication import ClientAuthentication, lists_of
+from ingress.tls.binding import add_list, name_authority, share_store
 from ingress.tls.profile import GROUPS, HTTP_1_1, TLS_1_2_SUITES, new_server_context
 
 # OpenSSL's X509_V_FLAG_CRL_CHECK and _CRL_CHECK_ALL: every certificate of the chain, not the first alone.
@@ -70,16 +73,40 @@ def _as_file(content: bytes) -> Iterator[str]:
             os.unlink(path)
 
 
+@define(eq=False)
+class _Trust:
+    """What certificates of clients are judged by, and whose names clients are told."""
+
+    store: crypto.X509Store
+    authorities: tuple[crypto.X509, ...]
+
+
+# A revocation list of the size that a Secret can have takes ten milliseconds to read, and ten megabytes: all contexts share one.
+_trusts: Final[WeakValueDictionary[tuple[bytes, bytes], _Trust]] = WeakValueDictionary()
+_in_use: Final[WeakKeyDictionary[SSL.Context, _Trust]] = WeakKeyDictionary()
+
+
 def _trust(context: SSL.Context, authentication: ClientAuthentication) -> None:
     """Have clients' certificates judged by the authorities of *authentication*, and name these to clients."""
-    store = context.get_cert_store()
-    assert store is not None
-    for authority in x509.load_pem_x509_certificates(authentication.ca_pem):
-        converted = crypto.X509.from_cryptography(authority)
-        store.add_cert(converted)
-        name_authority(context, converted)
+    key = authentication.ca_pem, authentication.crl_pem
+    trust = _trusts.get(key)
+    if trust is None:
+        trust = _trusts[key] = _read_trust(authentication)
+    _in_use[context] = trust
+    share_store(context, trust.store)
+    for authority in trust.authorities:
+        name_authority(context, authority)
+
+
+def _read_trust(authentication: ClientAuthentication) -> _Trust:
+    store = crypto.X509Store()
+    authorities = tuple(
+        map(crypto.X509.from_cryptography, x509.load_pem_x509_certificates(authentication.ca_pem))
+    )
+    for authority in authorities:
+        store.add_cert(authority)
+    for octets in lists_of(authentication):
+        add_list(store, octets)
     if authentication.crl_pem:
-        # OpenSSL reads a file in half the time that pyOpenSSL takes for the lists one by one.
-        with _as_file(authentication.crl_pem) as path:
-            store.load_locations(path)
         store.set_flags(_CHECK_LISTS)
+    return _Trust(store, authorities)

@@ -9,6 +9,8 @@ visitor gets an answer that says what is wrong.  Only that of a Gateway's listen
 CA certificates and revocation lists are public, but long; no repr shows them.
 """
 
+from binascii import a2b_base64
+from collections.abc import Iterator
 from enum import StrEnum
 from typing import Final
 
@@ -25,6 +27,11 @@ VERIFIED: Final = 0
 UNKNOWN_ISSUER: Final = frozenset({2, 18, 19, 20, 21})
 """The errors which say that the issuer is not among the trusted ones, and nothing worse: no
 issuer found (2, 20, 21), signed by itself (18), signed by a root that is not trusted (19)."""
+
+LIST_BEGINS: Final = b"-----BEGIN X509 CRL-----"
+LIST_ENDS: Final = b"-----END X509 CRL-----"
+"""Around a revocation list in PEM (RFC 7468 section 7)."""
+_LINE_ENDS: Final = b"\r\n"
 
 _NO_LIST: Final = 3
 """The error which says that there is no revocation list of the issuer."""
@@ -55,7 +62,7 @@ class ClientAuthentication:
     """What the handshakes of a host ask for.  Equal settings, and no others, may stand in for each other.
 
     *ca_pem* holds at least one certificate, and all of them are trusted; *crl_pem* is empty or
-    holds revocation lists, and then every certificate of a chain must have one.  Both were
+    holds revocation lists, nothing but these, and then every certificate of a chain must have one.  Both were
     read once by whoever made the value.  *depth* is OpenSSL's verify depth.
     """
 
@@ -65,6 +72,18 @@ class ClientAuthentication:
     crl_pem: bytes = field(default=b"", repr=False)
     mode: VerifyClient = VerifyClient.REQUIRED
     depth: int = DEFAULT_DEPTH
+
+
+def octets_of_list(block: bytes) -> bytes:
+    """Return the DER of *block*, a revocation list in PEM with nothing in it but its text; raises ``ValueError`` where there is more."""
+    text = block.partition(LIST_BEGINS)[2].partition(LIST_ENDS)[0]
+    return a2b_base64(text.translate(None, _LINE_ENDS), strict_mode=True)
+
+
+def lists_of(authentication: ClientAuthentication) -> Iterator[bytes]:
+    """Yield the revocation lists of *authentication* in DER."""
+    for block in authentication.crl_pem.split(LIST_ENDS)[:-1]:
+        yield octets_of_list(block)
 
 
 @frozen

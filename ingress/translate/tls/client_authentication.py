@@ -9,6 +9,7 @@ Revocation lists come from the same Secret as the authorities.
 """
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Final
 
 from attrs import evolve
@@ -28,7 +29,12 @@ from ingress.identity.certificates import CertificateError
 from ingress.model.cluster.objects import ObjectKey, Owner, Secret
 from ingress.model.cluster.problems import Problem, Reason
 from ingress.model.frozen import frozen
-from ingress.model.requests.client_authentication import ClientAuthentication
+from ingress.model.requests.client_authentication import (
+    LIST_BEGINS,
+    LIST_ENDS,
+    ClientAuthentication,
+    octets_of_list,
+)
 from ingress.routing.paths import rule_path
 from ingress.translate.age import why_first
 from ingress.translate.claims import ParsedObject
@@ -37,9 +43,9 @@ from ingress.translate.tls.authorities import load_authorities
 
 CRL_KEY: Final = "ca.crl"
 
-_CRL_BEGIN = b"-----BEGIN X509 CRL-----"
-_CRL_END = b"-----END X509 CRL-----"
 _MOST_LISTS: Final = 64
+_KEPT: Final = 32
+"""Thousands of Ingresses refer to the same lists; reading a long one takes milliseconds, and each copy of it a megabyte."""
 _CLOSED_HOSTS: Final = "its hosts answer 403"
 _STRANGERS_DEMAND: Final = (
     f"{SECRET_ANNOTATION} of other namespaces has no effect there, and their own paths answer 403"
@@ -125,21 +131,42 @@ def load_revocations(secret: Secret) -> bytes:
     content = secret.content.get(CRL_KEY)
     if content is None:
         return b""
-    *pieces, rest = content.split(_CRL_END)
-    blocks = [_CRL_BEGIN + piece.partition(_CRL_BEGIN)[2] + _CRL_END + b"\n" for piece in pieces]
-    is_all = all(piece.count(b"-----BEGIN") == piece.count(_CRL_BEGIN) == 1 for piece in pieces)
-    if not blocks or not is_all or b"-----BEGIN" in rest:
-        raise CertificateError(f"{CRL_KEY}: no PEM revocation lists, or something besides")
-    if len(blocks) > _MOST_LISTS:
-        raise CertificateError(f"{CRL_KEY}: more than {_MOST_LISTS} revocation lists")
-    from cryptography import x509
+    found = _read_lists(content)
+    if isinstance(found, str):
+        raise CertificateError(found)
+    return found
 
-    for block in blocks:
-        try:
-            x509.load_pem_x509_crl(block)
-        except (ValueError, TypeError):
-            raise CertificateError(f"{CRL_KEY}: a revocation list cannot be read") from None
-    return b"".join(blocks)
+
+@lru_cache(maxsize=_KEPT)
+def _read_lists(content: bytes) -> bytes | str:
+    """Return the revocation lists in *content*, or say what is wrong with it."""
+    *pieces, rest = content.split(LIST_ENDS)
+    blocks = [LIST_BEGINS + piece.partition(LIST_BEGINS)[2] + LIST_ENDS + b"\n" for piece in pieces]
+    is_all = all(piece.count(b"-----BEGIN") == piece.count(LIST_BEGINS) == 1 for piece in pieces)
+    if not blocks or not is_all or b"-----BEGIN" in rest:
+        return f"{CRL_KEY}: no PEM revocation lists, or something besides"
+    if len(blocks) > _MOST_LISTS:
+        return f"{CRL_KEY}: more than {_MOST_LISTS} revocation lists"
+    try:
+        lists = b"".join(map(_checked, blocks))
+    except (ValueError, TypeError):
+        return f"{CRL_KEY}: a revocation list cannot be read"
+    return content if lists == content else lists
+
+
+def _checked(block: bytes) -> bytes:
+    """Return *block*, a revocation list in PEM, without what may stand in it besides; raises ``ValueError`` or ``TypeError`` for none."""
+    from cryptography import x509
+    from cryptography.hazmat.primitives.serialization import Encoding
+
+    try:
+        octets = octets_of_list(block)
+    except ValueError:
+        # There may be fields before the text (RFC 1421).
+        return x509.load_pem_x509_crl(block).public_bytes(Encoding.PEM)
+    # In half of the time that cryptography takes to read PEM.
+    x509.load_der_x509_crl(octets)
+    return block
 
 
 def guard_host(

@@ -69,6 +69,22 @@ class RevocationTests(SynchronousTestCase):
             load_revocations(secret(ca_crl=one.rstrip() + b"\n# more\n" + two)), one.rstrip() + b"\n" + two
         )
 
+    def test_read_once(self) -> None:
+        """However many Ingresses ask for it, what is long is read once, and kept once."""
+        one = revoke(PEOPLE)
+        found = {id(load_revocations(secret(ca_crl=bytes(bytearray(one) + b"# aside")))) for _ in range(3)}
+        self.assertEqual(len(found), 1)
+
+    def test_fields_before(self) -> None:
+        """What else may stand in a list's PEM is left out: nobody behind has to read it."""
+        one = revoke(PEOPLE)
+        begin, text = one.split(b"\n", 1)
+        fields = b"Comment: of today\n\n"
+        self.assertEqual(load_revocations(secret(ca_crl=begin + b"\n" + fields + text)), one)
+        self.assertEqual(
+            load_revocations(secret(ca_crl=one.replace(b"\n", b"\r\n"))).splitlines(), one.splitlines()
+        )
+
     def test_unreadable(self) -> None:
         """What is no list, or not only lists, is refused: to ignore it would let the revoked in."""
         one = revoke(PEOPLE)
