@@ -1,24 +1,29 @@
 """From the events of one kind to changes worth handing over.
 
 The index tells what is news, a selection what somebody needs, and projection what to keep of
-it.  Belongs to the thread of one reflector.
+it.  What a large object has as before is the same object as before, for others to compare.  Belongs to the thread of one reflector.
 """
 
-from typing import Protocol
+from typing import Final, Protocol
 
+from attrs import evolve
 from twisted.logger import Logger
 
 from ingress.cluster.projecting.project import project
 from ingress.cluster.watching.known_versions import KnownVersions
 from ingress.cluster.watching.watch_events import ObjectEvent
-from ingress.model.cluster.objects import ObjectId, ObjectKey, Projection
+from ingress.model.cluster.objects import ClusterObject, ObjectId, ObjectKey, Projection
 from ingress.model.cluster.problems import Problem, Reason
 from ingress.model.cluster.secrets import TLS_KEYS
+from ingress.model.sharing import sharing
 from ingress.translate.readers.reader import KindRead
 
 log = Logger()
 
 Changes = dict[ObjectId, Projection | None]
+
+LARGE_BYTES: Final = 32 * 1024
+"""Of the text of an object.  The values of smaller ones are compared in tens of microseconds, and so often that keeping them costs more."""
 
 
 class Selection(Protocol):
@@ -43,6 +48,8 @@ class ObjectChanges:
         self._annotations_prefix = annotations_prefix
         self._selection = selection
         self._known_versions = KnownVersions()
+        # What was handed over last of large objects, which whoever gets it keeps as well.
+        self._large: dict[ObjectKey, ClusterObject] = {}
 
     def __len__(self) -> int:
         """How many objects are known to exist."""
@@ -74,12 +81,20 @@ class ObjectChanges:
             self._gone(key, changes)
 
     def _gone(self, key: ObjectKey, changes: Changes) -> None:
+        self._large.pop(key, None)
         if self._selection is None or self._selection.gone(key):
             changes[self._kind, key] = None
 
     def _projection(self, key: ObjectKey, event: ObjectEvent, secret_keys: frozenset[str]) -> Projection:
+        known = self._large.pop(key, None)
         try:
-            return project(self._read, event.raw, self._annotations_prefix, secret_keys, key)[1]
+            projection = project(self._read, event.raw, self._annotations_prefix, secret_keys, key)[1]
+            # Of what is selected, such as Secrets, nothing is kept here.
+            if event.size < LARGE_BYTES or self._selection is not None or projection.value is None:
+                return projection
+            # Here that may take milliseconds; the reactor compares in microseconds then.
+            value = self._large[key] = sharing(known, projection.value)
+            return projection if value is projection.value else evolve(projection, value=value)
         except Exception as error:
             # A bug, which must not end the watch.  Its message might quote the object, even a Secret.
             log.critical(

@@ -96,7 +96,7 @@ class PageParts:
                 continue
             del self._text[:end]
             self._searched = len(self._beginning)
-            yield object_from_json(raw)
+            yield object_from_json(raw, end)
 
 
 def _object_of(text: bytes) -> object:

@@ -410,7 +410,7 @@ class Reflector:
     def _take(self, line: bytes, changes: Changes) -> None:
         with self._decoding:
             began = self._clock()
-            event = event_from_json(decoded_or_broken(line))
+            event = event_from_json(decoded_or_broken(line), len(line))
             if isinstance(event, ObjectEvent):
                 self._changes.note(event, changes)
                 self.counts.events += 1

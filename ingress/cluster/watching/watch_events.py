@@ -8,6 +8,8 @@ that grow, which all API servers have had and KEP-5504 promises; for us they are
 from sys import intern
 from typing import Any
 
+from attrs import field
+
 from ingress.cluster.api.api_status import error_from_status
 from ingress.cluster.json_text import decoded
 from ingress.errors import KubernetesError
@@ -33,6 +35,8 @@ class ObjectEvent:
     resource_version: str
     deleted: bool
     raw: dict[str, Any]
+    size: int = field(default=0, eq=False)
+    """The bytes of the text that it came in; 0 where others were in that, too."""
 
 
 @frozen
@@ -65,8 +69,8 @@ def is_before(version: str, other: str) -> bool:
     return numbers and (len(version), version) < (len(other), other)
 
 
-def event_from_json(line: object) -> ObjectEvent | Bookmark | ErrorEvent:
-    """Read one decoded line of a watch.  Raises ``BrokenStreamError``."""
+def event_from_json(line: object, size: int = 0) -> ObjectEvent | Bookmark | ErrorEvent:
+    """Read one decoded line of a watch, which had *size* bytes.  Raises ``BrokenStreamError``."""
     if not isinstance(line, dict):
         raise BrokenStreamError("a watch event is not an object")
     event_type = line.get("type")
@@ -80,7 +84,7 @@ def event_from_json(line: object) -> ObjectEvent | Bookmark | ErrorEvent:
         annotations = metadata.get("annotations")
         ends = isinstance(annotations, dict) and annotations.get(_INITIAL_EVENTS_END) == "true"
         return Bookmark(_resource_version(metadata), ends)
-    return _object_event(raw, deleted=event_type == "DELETED")
+    return _object_event(raw, size, deleted=event_type == "DELETED")
 
 
 def page_from_json(page: object) -> ListPage:
@@ -100,12 +104,12 @@ def page_from_json(page: object) -> ListPage:
     )
 
 
-def object_from_json(raw: object) -> ObjectEvent:
-    """Read one decoded entry of a list.  Raises ``BrokenStreamError``."""
-    return _object_event(raw, deleted=False)
+def object_from_json(raw: object, size: int = 0) -> ObjectEvent:
+    """Read one decoded entry of a list, which had *size* bytes.  Raises ``BrokenStreamError``."""
+    return _object_event(raw, size, deleted=False)
 
 
-def _object_event(raw: object, *, deleted: bool) -> ObjectEvent:
+def _object_event(raw: object, size: int, *, deleted: bool) -> ObjectEvent:
     metadata = _metadata(raw)
     assert isinstance(raw, dict)
     name = metadata.get("name")
@@ -113,7 +117,7 @@ def _object_event(raw: object, *, deleted: bool) -> ObjectEvent:
     key = None
     if isinstance(name, str) and name:
         key = ObjectKey(intern(namespace) if type(namespace) is str else "", name)
-    return ObjectEvent(key, _resource_version(metadata), deleted, raw)
+    return ObjectEvent(key, _resource_version(metadata), deleted, raw, size)
 
 
 def _metadata(raw: object) -> dict[str, Any]:
