@@ -37,6 +37,7 @@ from ingress.model.cluster.objects import (
 )
 from ingress.model.cluster.problems import Reason
 from ingress.model.cluster.secrets import ALL_KEYS, TLS_KEYS
+from ingress.model.stepwise import Stepwise
 from ingress.object_fields import FieldReader, RawObject, entry_path, is_object, is_text, shape_of
 from ingress.translate.readers.reader import KindRead
 
@@ -72,15 +73,44 @@ def project(
     present version.  The key is None when the object does not say its name, or its
     namespace if its kind has namespaces.
     """
-    kind = read.kind
-    reader = FieldReader(kind, ObjectKey("", ""))
+    begun = _begin(read, raw, known_as)
+    if isinstance(begun, FieldReader):
+        return None, Projection(None, tuple(begun.problems))
+    raw, metadata, reader, old = begun
+    value: ClusterObject | None
+    if read.kind is Kind.SECRET:
+        value = project_secret(raw, metadata, reader, annotations_prefix, old, keys=secret_keys)
+    else:
+        value = read.project(raw, metadata, reader, annotations_prefix, old)
+    return reader.key, _projection(read, raw, metadata, reader, value)
+
+
+def projecting(
+    read: KindRead, raw: object, annotations_prefix: str, known_as: ObjectKey | None = None
+) -> Stepwise[Projection]:
+    """Do the same in steps, for large objects; those of kinds that have no such way are projected in one.  Of Secrets nothing is kept."""
+    if read.projecting is None:
+        return project(read, raw, annotations_prefix, frozenset(), known_as)[1]
+    begun = _begin(read, raw, known_as)
+    if isinstance(begun, FieldReader):
+        return Projection(None, tuple(begun.problems))
+    raw, metadata, reader, old = begun
+    value = yield from read.projecting(raw, metadata, reader, annotations_prefix, old)
+    return _projection(read, raw, metadata, reader, value)
+
+
+def _begin(
+    read: KindRead, raw: object, known_as: ObjectKey | None
+) -> tuple[RawObject, RawObject, FieldReader, bool] | FieldReader:
+    """Return *raw* as what it is, its metadata, who reads its fields, and whether it is of an old version; the reader alone without a name."""
+    reader = FieldReader(read.kind, ObjectKey("", ""))
     metadata = _metadata(raw, reader)
     if metadata is None or not is_object(raw):
-        return None, Projection(None, tuple(reader.problems))
+        return reader
     key = _key(metadata, reader, is_namespaced=read.namespaced)
     if key is None:
-        return None, Projection(None, tuple(reader.problems))
-    reader.key = key = known_as if key == known_as else key
+        return reader
+    reader.key = known_as if known_as is not None and key == known_as else key
     old = raw.get("apiVersion") in read.old_versions
     if old:
         # Which versions a cluster has of a kind that is defined in it goes by the release of its definition.
@@ -90,13 +120,14 @@ def project(
             else f"is an old version that newer clusters do not serve; write {read.api_version}"
         )
         reader.report("apiVersion", f"{raw['apiVersion']} {message}", Reason.DEPRECATED_VERSION)
-    value: ClusterObject | None
-    if kind is Kind.SECRET:
-        value = project_secret(raw, metadata, reader, annotations_prefix, old, keys=secret_keys)
-    else:
-        value = read.project(raw, metadata, reader, annotations_prefix, old)
+    return raw, metadata, reader, old
+
+
+def _projection(
+    read: KindRead, raw: RawObject, metadata: RawObject, reader: FieldReader, value: ClusterObject | None
+) -> Projection:
     field = None if read.reported is None else read.reported.field
-    return key, Projection(value, tuple(reader.problems), meta_of(kind, raw, metadata, field))
+    return Projection(value, tuple(reader.problems), meta_of(read.kind, raw, metadata, field))
 
 
 def _metadata(raw: object, reader: FieldReader) -> RawObject | None:

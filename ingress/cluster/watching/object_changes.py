@@ -9,13 +9,14 @@ from typing import Final, Protocol
 from attrs import evolve
 from twisted.logger import Logger
 
-from ingress.cluster.projecting.project import project
+from ingress.cluster.projecting.project import project, projecting
 from ingress.cluster.watching.known_versions import KnownVersions
 from ingress.cluster.watching.watch_events import ObjectEvent
 from ingress.model.cluster.objects import ClusterObject, ObjectId, ObjectKey, Projection
 from ingress.model.cluster.problems import Problem, Reason
 from ingress.model.cluster.secrets import TLS_KEYS
 from ingress.model.sharing import sharing
+from ingress.model.stepwise import Stepwise, finished
 from ingress.translate.readers.reader import KindRead
 
 log = Logger()
@@ -65,6 +66,10 @@ class ObjectChanges:
 
     def note(self, event: ObjectEvent, changes: Changes) -> None:
         """Add to *changes* what *event* changes, if it is news that somebody needs."""
+        finished(self.noting(event, changes))
+
+    def noting(self, event: ObjectEvent, changes: Changes) -> Stepwise[None]:
+        """Do the same in steps, where the object is large."""
         if event.key is None:
             log.warn("{name}: an object without a name is ignored", name=self._name)
         elif event.deleted:
@@ -73,7 +78,7 @@ class ObjectChanges:
         elif self._known_versions.present(event.key, event.resource_version):
             keys = TLS_KEYS if self._selection is None else self._selection.present(event.key)
             if keys is not None:
-                changes[self._kind, event.key] = self._projection(event.key, event, keys)
+                changes[self._kind, event.key] = yield from self._projection(event.key, event, keys)
 
     def end_list(self, changes: Changes) -> None:
         """End a complete list, which is the deletion of all that it did not name."""
@@ -85,13 +90,18 @@ class ObjectChanges:
         if self._selection is None or self._selection.gone(key):
             changes[self._kind, key] = None
 
-    def _projection(self, key: ObjectKey, event: ObjectEvent, secret_keys: frozenset[str]) -> Projection:
+    def _projection(
+        self, key: ObjectKey, event: ObjectEvent, secret_keys: frozenset[str]
+    ) -> Stepwise[Projection]:
         known = self._large.pop(key, None)
         try:
-            projection = project(self._read, event.raw, self._annotations_prefix, secret_keys, key)[1]
             # Of what is selected, such as Secrets, nothing is kept here.
-            if event.size < LARGE_BYTES or self._selection is not None or projection.value is None:
+            if event.size < LARGE_BYTES or self._selection is not None:
+                return project(self._read, event.raw, self._annotations_prefix, secret_keys, key)[1]
+            projection = yield from projecting(self._read, event.raw, self._annotations_prefix, key)
+            if projection.value is None:
                 return projection
+            yield
             # Here that may take milliseconds; the reactor compares in microseconds then.
             value = self._large[key] = sharing(known, projection.value)
             return projection if value is projection.value else evolve(projection, value=value)

@@ -30,7 +30,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from math import inf
 from threading import Thread
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from twisted.logger import Logger
 
@@ -39,13 +39,15 @@ from ingress.cluster.api.api_status import SILENT, WatchError, blames_version, d
 from ingress.cluster.api.backoff import Backoff
 from ingress.cluster.api.contact import Contact
 from ingress.cluster.api.outage import Outage
+from ingress.cluster.watching.large_objects import decoding
 from ingress.cluster.watching.lines import LineSplitter, LineTooLongError
-from ingress.cluster.watching.object_changes import Changes, ObjectChanges, Selection
+from ingress.cluster.watching.object_changes import LARGE_BYTES, Changes, ObjectChanges, Selection
 from ingress.cluster.watching.page_parts import PageParts
 from ingress.cluster.watching.pause import Pause
 from ingress.cluster.watching.queries import LONGEST_WATCH_SECONDS, ListWatchRequests, Query
 from ingress.cluster.watching.refusal import Refusal
 from ingress.cluster.watching.watch_events import (
+    NOT_JSON,
     Bookmark,
     BrokenStreamError,
     ErrorEvent,
@@ -59,16 +61,21 @@ from ingress.cluster.watching.watch_events import (
 from ingress.errors import KubernetesError
 from ingress.metrics.series.watch import ReflectorCounts
 from ingress.model.cluster.objects import Batch
+from ingress.model.stepwise import Stepwise
 from ingress.translate.readers.reader import KindRead
 from ingress.wording import number_of
 
 log = Logger()
+
+T = TypeVar("T")
 
 _SHORT_WATCH_SECONDS = 1.0
 _LONG_WATCH_SECONDS = 10.0
 _SHORT_WATCHES = 3
 """So many watches in a row may end at once behind an event; from then on there is a pause behind each."""
 _TROUBLES_AT_ONE_VERSION = 3
+_SLICE_SECONDS = 0.001
+"""For so long, and a step, the threads that read keep the interpreter where an object is large."""
 _BEHIND_SECONDS = 0.002
 _WENT_BACK = "the API server has gone back behind the resource version"
 _PAGE_SECONDS = 300.0
@@ -408,13 +415,17 @@ class Reflector:
         return b"" if self._pause.is_over else chunk
 
     def _take(self, line: bytes, changes: Changes) -> None:
-        with self._decoding:
-            began = self._clock()
-            event = event_from_json(decoded_or_broken(line), len(line))
-            if isinstance(event, ObjectEvent):
-                self._changes.note(event, changes)
-                self.counts.events += 1
-            self.counts.decode_seconds += self._clock() - began
+        if len(line) < LARGE_BYTES:
+            with self._decoding:
+                began = self._clock()
+                event = event_from_json(decoded_or_broken(line), len(line))
+                if isinstance(event, ObjectEvent):
+                    self._changes.note(event, changes)
+                self.counts.decode_seconds += self._clock() - began
+        else:
+            event = self._take_large(line, changes)
+        if isinstance(event, ObjectEvent):
+            self.counts.events += 1
         if isinstance(event, ErrorEvent):
             raise WatchError(event.error)
         if self._version is not None:
@@ -426,6 +437,33 @@ class Reflector:
                 self._can_stream_list = False
                 raise BrokenStreamError("a bookmark among the initial events")
             self._complete_list(event.resource_version, changes)
+
+    def _take_large(self, line: bytes, changes: Changes) -> ObjectEvent | Bookmark | ErrorEvent:
+        """Do with an event that is large what others have done with them at once, in steps between which others have the interpreter."""
+        try:
+            found = self._in_steps(decoding(line))
+        except ValueError:
+            raise BrokenStreamError(NOT_JSON) from None
+        event = event_from_json(found.value, len(line))
+        if isinstance(event, ObjectEvent):
+            self._in_steps(self._changes.noting(event, changes))
+        self._in_steps(found.let_go())
+        return event
+
+    def _in_steps(self, steps: Stepwise[T]) -> T:
+        """Take *steps*, some at a time."""
+        while True:
+            with self._decoding:
+                began = self._clock()
+                until = began + _SLICE_SECONDS
+                try:
+                    while self._clock() < until:
+                        next(steps)
+                except StopIteration as end:
+                    found: T = end.value
+                    return found
+                finally:
+                    self.counts.decode_seconds += self._clock() - began
 
     def _complete_list(self, version: str, changes: Changes) -> None:
         """Hand over the rest of a list, which also is the deletion of all that it did not name."""

@@ -16,6 +16,7 @@ from ingress.errors import KubernetesError
 from ingress.model.cluster.objects import ObjectKey
 from ingress.model.frozen import frozen
 
+NOT_JSON = "what came is not JSON"
 _INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 
 
@@ -139,4 +140,4 @@ def decoded_or_broken(text: bytes) -> object:
     try:
         return decoded(text)
     except ValueError:
-        raise BrokenStreamError("what came is not JSON") from None
+        raise BrokenStreamError(NOT_JSON) from None

@@ -32,6 +32,15 @@ class Projector(Protocol):
         """
 
 
+class StepwiseProjector(Protocol):
+    """The same in steps, for objects that may be large."""
+
+    def __call__(
+        self, raw: RawObject, metadata: RawObject, reader: FieldReader, annotations_prefix: str, old: bool, /
+    ) -> Stepwise[ClusterObject | None]:
+        """Project *raw*, as a ``Projector`` does."""
+
+
 @frozen
 class KindRead:
     """How one kind is read.
@@ -56,6 +65,8 @@ class KindRead:
     """The name of the CustomResourceDefinition without which it is not asked for; empty for what every cluster has."""
     metadata_only: bool = False
     """Whether nothing but metadata is asked for."""
+    projecting: StepwiseProjector | None = None
+    """What does in steps what *project* does, if anything."""
     reported: ReportedKind | None = None
     """How objects say what became of them; None where their status is not ours to write."""
 

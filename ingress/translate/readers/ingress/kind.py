@@ -6,7 +6,11 @@ from ingress.model.reporting.writes import KindWrite, StatusField
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.ingress.classes import judge_ingress
 from ingress.translate.readers.ingress.objects import ingresses_of
-from ingress.translate.readers.ingress.projection import project_ingress, project_ingress_class
+from ingress.translate.readers.ingress.projection import (
+    project_ingress,
+    project_ingress_class,
+    projecting_ingress,
+)
 from ingress.translate.readers.ingress.reader import IngressReader
 from ingress.translate.readers.reader import KindRead, RouteKind
 from ingress.translate.reports import ReportedKind
@@ -38,6 +42,7 @@ INGRESS = RouteKind(
         _PLURAL,
         project_ingress,
         old_versions=("networking.k8s.io/v1beta1", "extensions/v1beta1"),
+        projecting=projecting_ingress,
         reported=REPORTED,
     ),
     IngressReader,

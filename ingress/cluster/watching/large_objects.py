@@ -1,0 +1,120 @@
+"""The text of one large object, decoded in pieces.  Pure.
+
+Decoding keeps the interpreter from all other threads: for 18 milliseconds where an object has 1.3 MB, which is as large as an API server
+takes them, and for 6 more when what was decoded is freed.  So long lists of objects are cut out of the text, some dozen KB at a time, each
+of which is decoded by itself, and what is left of the text in the end.
+
+A list is cut where an element begins as its first one does, such as ``{"host":``, since an API server writes all of them alike.  That
+such a place is in the list itself, and not somewhere below, follows from JSON: what stands between two of them is a list of whole
+elements, or is none at all.  That the list is one, and no part of a text, is seen in the end: a number stands in its place, which has to be
+found at the beginning of a list.  Whatever is otherwise has the text decoded as a whole.
+"""
+
+import re
+from typing import Any, Final
+
+from attrs import Factory, define
+
+from ingress.cluster.json_text import decoded
+from ingress.model.stepwise import Stepwise
+
+PIECE_BYTES: Final = 24 * 1024
+"""Of a piece, at least: a third of a millisecond."""
+_MOST_PIECES: Final = 3
+"""A piece has no more than as many times that."""
+_MOST_DOUBTS: Final = 16
+"""How many pieces may turn out to be none before no more are looked for."""
+_LET_GO_AT_ONCE: Final = 500
+_LOOKS_A_STEP: Final = 64
+
+_find_list = re.compile(rb'\[(\{"[^"\\]{1,64}":)').search
+_MARK: Final = b"-73409583120"
+"""Begins the numbers that stand in the place of what was cut out."""
+
+
+@define(eq=False)
+class InPieces:
+    """What a text is, which was decoded in pieces."""
+
+    value: Any
+    lists: list[list[Any]] = Factory(list)
+    """The long lists in *value*."""
+
+    def let_go(self) -> Stepwise[None]:
+        """Free the long lists in steps; nobody may need *value* any more."""
+        for some in self.lists:
+            while some:
+                del some[-_LET_GO_AT_ONCE:]
+                yield
+
+
+def decoding(text: bytes) -> Stepwise[InPieces]:
+    """Return the value that *text* is; raises ``ValueError``."""
+    if _MARK in text:
+        return InPieces(decoded(text))
+    # What is left of the text, and what was cut out of it, list by list.
+    left: list[bytes] = []
+    cut: list[list[Any]] = []
+    at = taken = doubts = looks = 0
+    while doubts < _MOST_DOUBTS and (begins := _find_list(text, at)):
+        looks += 1
+        if not looks % _LOOKS_A_STEP:
+            yield
+        begin = first = begins.start(1)
+        begin_there = -1
+        elements: list[Any] = []
+        while (end := _end_of_piece(text, begin, begins[1])) >= 0:
+            try:
+                piece = decoded(b"[%b]" % text[begin:end])
+            except ValueError:
+                # That place is in another list, the last one that begins before it, as a rule.
+                doubts += 1
+                begin_there = text.rfind(b"[" + begins[1], begin, end)
+                break
+            assert isinstance(piece, list), "so its brackets say"
+            elements += piece
+            begin = end + 1
+            yield
+        if begin > first:
+            left += text[taken:first], b"%b%06d," % (_MARK, len(cut))
+            cut.append(elements)
+            taken = begin
+        # There may be long lists in the elements, too.
+        at = max(begin, begin_there)
+    if not cut:
+        return InPieces(decoded(text))
+    left.append(text[taken:])
+    value = decoded(b"".join(left))
+    yield
+    lists = _put_back(value, cut)
+    return InPieces(decoded(text)) if lists is None else InPieces(value, lists)
+
+
+def _end_of_piece(text: bytes, begin: int, beginning: bytes) -> int:
+    """Return where a piece ends that begins at *begin*, in front of the comma; negative for none."""
+    found = text.find(b"}," + beginning, begin + PIECE_BYTES, begin + _MOST_PIECES * PIECE_BYTES)
+    return found if found < 0 else found + 1
+
+
+def _put_back(value: object, cut: list[list[Any]]) -> list[list[Any]] | None:
+    """Put the elements of *cut* in the places in *value* that their numbers have; return the lists, None where one has no place."""
+    lists: dict[int, list[Any]] = {}
+    first_mark = int(_MARK + b"000000")
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if type(one) is dict:
+            waiting += one.values()
+        elif type(one) is list and one:
+            mark = one[0]
+            number = first_mark - mark if type(mark) is int else -1
+            if 0 <= number < len(cut):
+                waiting += one[1:]
+                lists[number] = one
+            else:
+                waiting += one
+    if len(lists) < len(cut):
+        return None
+    for number, some in lists.items():
+        some[:1] = cut[number]
+    return list(lists.values())
