@@ -15,7 +15,6 @@ in force: an error changes nothing, only its word that there is none takes a Sec
 overtaken is thrown away, and a Secret that a watch sees is not refreshed.
 """
 
-import json
 from collections.abc import Callable, Set
 from contextlib import AbstractContextManager
 from enum import Enum
@@ -33,6 +32,7 @@ from ingress.cluster.api.api_status import BROKEN, ObjectMissingError
 from ingress.cluster.api.backoff import Backoff
 from ingress.cluster.api.contact import Contact
 from ingress.cluster.api.outage import Outage
+from ingress.cluster.json_text import decoded
 from ingress.cluster.projecting.project import project
 from ingress.cluster.secrets.retry_queue import RetryQueue
 from ingress.cluster.secrets.secret_rights import forbidden_problem
@@ -432,7 +432,7 @@ class ObjectReader:
             finally:
                 response.close()
             with self._decoding:
-                found, projection = project(self._read, json.loads(body), "", request.keys)
+                found, projection = project(self._read, decoded(body), "", request.keys)
         except ObjectMissingError:
             return None
         except KubernetesError as error:
