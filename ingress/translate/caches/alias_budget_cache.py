@@ -3,13 +3,14 @@
 Hardly any namespace asks for as many.  So what each object asks for is added up, and only where that is too much it is looked who is older.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Final
 
 from ingress.model.cluster.objects import ObjectId, Owner
 from ingress.model.stepwise import Stepwise, in_order
 from ingress.translate.age import SORTED_AT_ONCE, by_age
+from ingress.translate.caches.bookkeeping import KEYS_AT_ONCE
 from ingress.translate.claims import ParsedObject
 from ingress.translate.hosts import alias_budgets
 from ingress.translate.hosts.alias_budgets import NO_LIMITS, RoutesOf, aliases_of, limits_of, wanted_by
@@ -39,8 +40,8 @@ class AliasBudgetCache:
         """Return how many routes the aliases may have of those of *namespace* that get fewer than they ask for."""
         return self._limits.get(namespace, NO_LIMITS)
 
-    def object_changed(self, object_id: ObjectId, after: ParsedObject | None, hosts: Iterable[str]) -> None:
-        """Note that an object asks for *after* now, None where that is nothing in the table; *hosts* are those of its rules, now and before."""
+    def object_changed(self, object_id: ObjectId, after: ParsedObject | None) -> None:
+        """Note that an object asks for *after* now, None where that is nothing in the table."""
         namespace = object_id[1].namespace
         askers = self._askers.get(namespace, {})
         if after is not None and aliases_of(after):
@@ -51,9 +52,13 @@ class AliasBudgetCache:
             self._stale[object_id] = None
             if not askers:
                 del self._askers[namespace]
-        for host in hosts:
-            # What comes along may be more, or less.
+
+    def hosts_changed(self, hosts: Iterable[str]) -> Iterator[None]:
+        """Note, in steps, that what comes along from *hosts* may be more, or less."""
+        for number, host in enumerate(hosts, 1):
             self._stale.update(dict.fromkeys(self._asking(host)))
+            if not number % KEYS_AT_ONCE:
+                yield
 
     def settle(self) -> Stepwise[list[str]]:
         """Find, in steps, what is left to whom; return the aliases for which that is another than before."""

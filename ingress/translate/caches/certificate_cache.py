@@ -25,8 +25,8 @@ from ingress.translate.tls.certificates import (
     HOSTS_AT_ONCE,
     TLSReading,
     default_problems,
+    naming_secrets,
     read_tls,
-    secrets_named,
 )
 
 _NONE = TLSReading()
@@ -104,8 +104,14 @@ class CertificateCache:
         """Note, in steps, that an object asked for *before* and asks for *after*; None where it is not served."""
         if (before is None or not before.certificates) and (after is None or not after.certificates):
             return
-        named_before = () if before is None else secrets_named(before, self._default_secret)
-        named_after = () if after is None else secrets_named(after, self._default_secret)
+        named_before: tuple[ObjectKey, ...] = ()
+        named_after: tuple[ObjectKey, ...] = ()
+        if before is not None:
+            named_before = yield from naming_secrets(before, self._default_secret)
+            yield
+        if after is not None:
+            named_after = yield from naming_secrets(after, self._default_secret)
+            yield
         yield from self._users.replacing(object_id, named_before, named_after)
         for number, secret in enumerate(named_before, 1):
             if secret not in self._users and secret != self._default_secret:

@@ -41,6 +41,8 @@ from ingress.translate.ownership import wildcard_of
 _SHOWN_NAMES = 8
 _MISSED_EACH = 20
 """Of the hosts of an entry that its certificate is not for, so many are told one by one."""
+_LOOKED_AT_ONCE: Final = 1000
+"""Entries, or hosts of them, of which nothing but the name is looked at in a step."""
 HOSTS_AT_ONCE: Final = 200
 """Hosts of one object that are looked at in a step."""
 
@@ -123,19 +125,26 @@ def default_problems(
     return (Problem("Secret", key.namespace, key.name, reason, f"--default-ssl-certificate: {message}"),)
 
 
-def secrets_named(parsed: ParsedObject, default: ObjectKey | None) -> tuple[ObjectKey, ...]:
-    """Return the Secrets that ``read_tls`` looks at; *default* is that of the default certificate."""
+def naming_secrets(parsed: ParsedObject, default: ObjectKey | None) -> Stepwise[tuple[ObjectKey, ...]]:
+    """Find in steps the Secrets that ``read_tls`` looks at; *default* is that of the default certificate."""
     named: dict[ObjectKey, None] = {}
+    listed: set[str] = set()
+    looked_at = 0
     for entry in parsed.certificates:
         if entry.secret is not None:
             named[entry.secret] = None
         elif default is not None:
             named[default] = None
-    if default is not None and parsed.certificates:
-        # What is implied may be shown it.
-        listed = {host.lower() for entry in parsed.certificates for host in entry.hosts}
-        if not listed.issuperset(parsed.hosts):
-            named[default] = None
+        if default is not None:
+            listed.update([host.lower() for host in entry.hosts])
+            looked_at += len(entry.hosts)
+        looked_at += 1
+        if looked_at >= _LOOKED_AT_ONCE:
+            looked_at = 0
+            yield
+    # What is implied may be shown it.
+    if default is not None and parsed.certificates and not listed.issuperset(parsed.hosts):
+        named[default] = None
     return tuple(named)
 
 

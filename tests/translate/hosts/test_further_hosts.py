@@ -323,13 +323,15 @@ class AliasTests(SynchronousTestCase):
         all_parsed: dict[ObjectId, ParsedObject] = vars(follower.translation)["_parsed"]
         cache = AliasBudgetCache(lambda namespace, host: 10, lambda host: all_parsed)
         for object_id, parsed in all_parsed.items():
-            cache.object_changed(object_id, parsed, ())
+            cache.object_changed(object_id, parsed)
         self.assertEqual(finished(cache.settle()), [])
         object_id, parsed = next(iter(all_parsed.items()))
-        cache.object_changed(object_id, parsed, ())
+        cache.object_changed(object_id, parsed)
         self.assertLess(calls(lambda: finished(cache.settle())), 200)
         self.patch(alias_budgets, "MOST_OF_NAMESPACE", 100)
-        cache.object_changed(object_id, parsed, ("h1.test",))
+        cache.object_changed(object_id, parsed)
+        for _ in cache.hosts_changed(("h1.test",)):
+            self.fail("there is no step for one")
         self.assertLess(longest_step(cache.settle()), 3000)
 
     def test_budgets_by_chance(self) -> None:

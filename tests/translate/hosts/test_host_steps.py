@@ -94,6 +94,20 @@ class HostStepTests(SynchronousTestCase):
         # To bring them in the order of their age takes some calls for each.
         self.assertLess(self.longest(*some), 7 * count)
 
+    def test_many_hosts(self) -> None:
+        """So it is with one that has thousands of hosts, each with a Secret: what it asks for is noted some at a time."""
+        count = 10 * MANY
+        default_secret = ObjectKey("demo", "default")
+        rules = tuple(IngressRule(f"h{number}.test", ingress(0).rules[0].paths) for number in range(count))
+        tls = tuple(IngressTLS((f"H{number}.test",), f"s{number}") for number in range(count))
+        follower = Follower(TranslateOptions(default_ssl_certificate=default_secret), [SERVICE, SLICE])
+        follower.settle()
+        for one in (evolve(ingress(0), rules=rules), evolve(ingress(0), tls=tls)):
+            for changed in (one, evolve(one, annotations={f"{PREFIX}/proxy-read-timeout": "7"})):
+                follower.change(batch(changed))
+                found = longest_step(follower.translation.round(follower.store.state(), NOW))
+                self.assertLess(found, 2 * count, changed.rules[0].host)
+
     def test_guards(self) -> None:
         """That the paths of others are closed by guards that are not honored takes no longer the more guards there are."""
 
