@@ -15,6 +15,7 @@ in force: an error changes nothing, only its word that there is none takes a Sec
 overtaken is thrown away, and a Secret that a watch sees is not refreshed.
 """
 
+from collections import deque
 from collections.abc import Callable, Set
 from contextlib import AbstractContextManager
 from enum import Enum
@@ -72,6 +73,8 @@ RETRIES_PER_SECOND = 40.0
 """How many Secrets that are missing or forbidden are asked for again in a second, at most."""
 # All others of a namespace are asked for because one of it came to be permitted, not more often than this.
 _RECALL_SECONDS = 10.0
+RECALLED_AT_ONCE = 200
+"""So many of them in a turn."""
 # An error of the API server itself, about this Secret alone, does not hold back everything else for ever.
 _FAILURES_TO_WAIT_FOR = 3
 
@@ -154,6 +157,9 @@ class ObjectReader:
         self._unread: set[ObjectKey] = set()
         self._forbidden: set[ObjectKey] = set()
         self._recalled_at: dict[str, float] = {}
+        # Those of namespaces in which one came to be permitted.
+        self._recalled: deque[ObjectKey] = deque()
+        self._recall_call: IDelayedCall | None = None
         self._line: RetryQueue[ObjectKey] = RetryQueue(reactor, RETRIES_PER_SECOND, self._retry)
         self._queue: SimpleQueue[_Request | None] = SimpleQueue()
         self._threads: list[tuple[Thread, ApiConnection]] = []
@@ -235,6 +241,9 @@ class ObjectReader:
         """Deliver nothing from now on, and end the threads; returns at once."""
         self._is_stopping = True
         self._line.stop()
+        if self._recall_call is not None:
+            self._recall_call.cancel()
+            self._recall_call = None
         for reading in self._readings.values():
             self._cancel(reading)
         for _, connection in self._threads:
@@ -378,10 +387,24 @@ class ObjectReader:
         if now - self._recalled_at.get(namespace, now - _RECALL_SECONDS) < _RECALL_SECONDS:
             return
         self._recalled_at[namespace] = now
-        for other in [other for other in self._forbidden if other.namespace == namespace]:
-            # Nobody knows about it any more, and the first sync waits for the answer.
-            self._unread.add(other)
-            self._ask(self._readings[other])
+        others = [other for other in self._forbidden if other.namespace == namespace]
+        # Nobody knows about these any more, and the first sync waits for the answers.
+        self._unread.update(others)
+        self._recalled += others
+        if self._recall_call is None:
+            self._recall()
+
+    def _recall(self) -> None:
+        """Ask for some of those that may be permitted, and in the next turn for others."""
+        self._recall_call = None
+        for _ in range(min(RECALLED_AT_ONCE, len(self._recalled))):
+            key = self._recalled.popleft()
+            reading = self._readings.get(key)
+            # There may be word of it meanwhile, or it is asked for by now.
+            if reading is not None and key in self._unread and reading.state is not _State.ASKED:
+                self._ask(reading)
+        if self._recalled and not self._is_stopping:
+            self._recall_call = self._reactor.callLater(0, self._recall)
 
     def _await_watch(self, reading: _Reading) -> bool:
         """Leave the first word about a Secret to the watch, whose event counts and may not have come here yet; return whether that is so.

@@ -10,7 +10,12 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster.api.api_client import ApiConnection
 from ingress.cluster.kinds import KINDS
-from ingress.cluster.secrets.secret_reader import RETRIES_PER_SECOND, ObjectReader, _Request
+from ingress.cluster.secrets.secret_reader import (
+    RECALLED_AT_ONCE,
+    RETRIES_PER_SECOND,
+    ObjectReader,
+    _Request,
+)
 from ingress.cluster.secrets.watched_secrets import WatchedObjects
 from ingress.errors import KubernetesError
 from ingress.model.cluster.objects import Kind, ObjectKey, Projection, Secret
@@ -229,6 +234,28 @@ class ObjectReaderTests(SynchronousTestCase):
             (self.reader.forbidden, self.reader.unread), ({ObjectKey("other", "t")} | set(keys[1:]), 99)
         )
         self.assertEqual(self.changes, [99])
+
+    def test_very_many_permitted(self) -> None:
+        """Of very many some are asked for in a turn, each once, but for those of which there is word meanwhile, or that nobody needs."""
+        keys = [ObjectKey("shop", f"t{number}") for number in range(3 * RECALLED_AT_ONCE)]
+        self.forbid(*keys)
+        while not (requests := self.reader.requests()):
+            self.clock.advance(0.1)
+        self.reader.answered(requests[0], FOUND)
+        self.assertEqual(self.reader.unread, len(keys) - 1)
+        first = self.reader.requests()
+        self.assertLessEqual(len(first), RECALLED_AT_ONCE)
+        asked = [request.reading.key for request in [*requests, *first]]
+        seen, forgotten = [key for key in keys if key not in asked][:2]
+        self.watched.need(seen, TLS_KEYS)
+        self.watched.present(seen)
+        self.reader.seen(seen)
+        self.reader.forget(forgotten)
+        # All turns that follow: for a clock that stands still they are one.
+        self.clock.advance(0)
+        asked += [request.reading.key for request in self.reader.requests()]
+        self.assertEqual(len(asked), len(set(asked)))
+        self.assertEqual(set(asked), set(keys) - {seen, forgotten})
 
     def test_permitted_alone(self) -> None:
         """When the only Secret that was forbidden comes to be permitted, whoever waits learns of it."""
