@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from threading import Lock
 
 from ingress.cluster.source import Sink
-from ingress.model.cluster.objects import Batch, Kind, ObjectId, Projection
+from ingress.model.cluster.objects import Batch, Kind, ObjectId, Projection, Secret
 from ingress.process.garbage_collection import CollectorTurns
 
 # A portion keeps the reactor busy for some tenths of a millisecond, and so does each collection.
@@ -22,6 +22,8 @@ _COLLECTED = 40
 _BEHIND = 100
 # Of Secrets a few: the key pairs of those that are needed are loaded where they are taken, which takes as long as ten other objects.
 _LIKE_A_SECRET = 10
+# A revocation list of a megabyte takes as long as half a portion of these.
+_BYTES_LIKE_AN_OBJECT = 16 * 1024
 # Before the first sync nobody is served yet, and each turn costs something.
 _FIRST_PORTION = 200
 
@@ -124,12 +126,12 @@ class DeltaQueue:
         if self._collector.take():
             self._go_on()
             return
-        size, secret = (_FIRST_PORTION, 1) if self._missing else (_PORTION, _LIKE_A_SECRET)
+        is_first = bool(self._missing)
         portion: dict[ObjectId, Projection | None] = {}
-        left = size
+        left = _FIRST_PORTION if is_first else _PORTION
         for object_id, projection in self._delivering:
             portion[object_id] = projection
-            left -= secret if object_id[0] is Kind.SECRET else 1
+            left -= 1 if is_first or object_id[0] is not Kind.SECRET else _weight(projection)
             if left <= 0:
                 break
         self._collector.made += len(portion)
@@ -164,3 +166,10 @@ class DeltaQueue:
             again = self._awake
         if again:
             (self._soon or self._call_from_thread)(self._deliver)
+
+
+def _weight(secret: Projection | None) -> int:
+    """Return as how many other objects *secret* counts."""
+    value = secret.value if secret is not None else None
+    size = sum(map(len, value.content.values())) if isinstance(value, Secret) else 0
+    return _LIKE_A_SECRET + size // _BYTES_LIKE_AN_OBJECT

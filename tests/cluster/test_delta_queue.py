@@ -8,7 +8,7 @@ from attrs import Factory, define
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster.delta_queue import DeltaQueue
-from ingress.model.cluster.objects import Batch, Kind, ObjectId, ObjectKey, Projection, Service
+from ingress.model.cluster.objects import Batch, Kind, ObjectId, ObjectKey, Projection, Secret, Service
 
 
 @define
@@ -237,6 +237,17 @@ class DeltaQueueTests(SynchronousTestCase):
         self.turn()
         self.assertEqual([len(batch) for batch in self.sink.batches], [8, 3, 3, 2 + 5, 15])
         self.assertEqual(self.sink.content.keys(), {**secrets, **others}.keys())
+
+    def test_portions_of_large_secrets(self) -> None:
+        """One with hundreds of kilobytes, whose revocation lists take long to read, comes alone."""
+        self.delta_queue.synced("Ingress")
+        self.delta_queue.synced("Service")
+        self.turn()
+        large = {"ca.crl": bytes(800 * 1024)}
+        keys = [ObjectKey("shop", str(number)) for number in range(3)]
+        self.delta_queue.put({(Kind.SECRET, key): Projection(Secret(key, "Opaque", large)) for key in keys})
+        self.turn()
+        self.assertEqual([len(batch) for batch in self.sink.batches], [1, 1, 1])
 
     def test_one_wake_up_for_many_portions(self) -> None:
         """The reactor is woken once, and asks itself for the rest: one portion for each later call."""
