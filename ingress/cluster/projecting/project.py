@@ -20,7 +20,7 @@ from sys import intern
 from ingress.cluster.projecting.gateway_services import owning_gateway
 from ingress.cluster.projecting.object_meta import meta_of
 from ingress.model.cluster.locality import NO_HINTS, Hints, hints_of
-from ingress.model.cluster.many_ports import FEW_PORTS
+from ingress.model.cluster.many_ports import FEW_PORTS, sorted_ports
 from ingress.model.cluster.objects import (
     ClusterObject,
     ConfigMap,
@@ -200,7 +200,7 @@ def project_service(
         type=reader.word(spec, "type", "spec", "ClusterIP") or "ClusterIP",
         cluster_ip=cluster_ips[0] if cluster_ips else reader.text(spec, "clusterIP", "spec") or "",
         external_name=reader.text(spec, "externalName", "spec") or "",
-        ports=_service_ports(*ports) if len(ports) <= FEW_PORTS else tuple(ports),
+        ports=_service_ports(*ports) if len(ports) <= FEW_PORTS else sorted_ports(ports),
         gateway=intern(owning_gateway(metadata)),
     )
 
@@ -251,7 +251,7 @@ def project_endpoint_slice(
         key=reader.key,
         service=ObjectKey(reader.key.namespace, service),
         address_type=reader.word(raw, "addressType", "", "IPv4") or "IPv4",
-        ports=_slice_ports(*ports) if len(ports) <= FEW_PORTS else tuple(ports),
+        ports=_slice_ports(*ports) if len(ports) <= FEW_PORTS else sorted_ports(ports),
         ready=tuple(ready),
         draining=tuple(draining),
         unready=tuple(unready),

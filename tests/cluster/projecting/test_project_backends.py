@@ -1,8 +1,11 @@
 """Services, their endpoints, and Secrets become values."""
 
+from functools import partial
+
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.cluster.locality import Hints
+from ingress.model.cluster.many_ports import ports_like
 from ingress.model.cluster.objects import (
     EndpointSlice,
     Kind,
@@ -14,6 +17,7 @@ from ingress.model.cluster.objects import (
     SlicePort,
 )
 from tests.cluster.projecting.raw_objects import CERTIFICATE, faults, good, projected
+from tests.fakes.counting import calls
 
 
 class ServiceTests(SynchronousTestCase):
@@ -40,6 +44,17 @@ class ServiceTests(SynchronousTestCase):
         raw["spec"] = {"type": "ExternalName", "externalName": "up.example.com", "ports": None}
         expected = Service(ObjectKey("web", "cart"), "ExternalName", external_name="up.example.com")
         self.assertEqual(projected(Kind.SERVICE, raw), Projection(expected))
+
+    def test_many_ports(self) -> None:
+        """Very many ports of a Service, or of a slice, are sorted where they are read, which is no place where requests wait."""
+        for kind in (Kind.SERVICE, Kind.ENDPOINT_SLICE):
+            raw = good(kind)
+            holder = raw["spec"] if kind is Kind.SERVICE else raw
+            holder["ports"] = [{"name": f"p{number}", "port": 1 + number} for number in range(1000)]
+            value = projected(kind, raw).value
+            assert isinstance(value, Service | EndpointSlice)
+            self.assertEqual(len(value.ports), 1000)
+            self.assertLess(calls(partial(ports_like, value.ports, "p999")), 10)
 
     def test_no_spec(self) -> None:
         """A Service without a spec counts as absent, and says why."""
