@@ -8,8 +8,8 @@
       ▼
     text/, network/, observability/     texts of tenants, addresses, and what whoever watches sees
       ▼
-    frozen.py, shared_map.py,           what a value is, a mapping with successors, values that share what they have in common,
-    sharing.py, stepwise.py             and what is found out in steps
+    frozen.py, shared_map.py,           what a value is, a mapping with successors, and what is found out in steps
+    stepwise.py
 
 Each floor knows those below it, and nothing beside it.
 Nothing here does I/O, reads a clock, or imports another room of the house.

@@ -11,11 +11,11 @@ from twisted.logger import Logger
 
 from ingress.cluster.projecting.project import project, projecting
 from ingress.cluster.watching.known_versions import KnownVersions
+from ingress.cluster.watching.sharing import sharing
 from ingress.cluster.watching.watch_events import ObjectEvent
 from ingress.model.cluster.objects import ClusterObject, ObjectId, ObjectKey, Projection
 from ingress.model.cluster.problems import Problem, Reason
 from ingress.model.cluster.secrets import TLS_KEYS
-from ingress.model.sharing import sharing
 from ingress.model.stepwise import Stepwise, finished
 from ingress.translate.readers.reader import KindRead
 
@@ -101,9 +101,9 @@ class ObjectChanges:
             projection = yield from projecting(self._read, event.raw, self._annotations_prefix, key)
             if projection.value is None:
                 return projection
-            yield
             # Here that may take milliseconds; the reactor compares in microseconds then.
-            value = self._large[key] = sharing(known, projection.value)
+            value = yield from sharing(known, projection.value)
+            self._large[key] = value
             return projection if value is projection.value else evolve(projection, value=value)
         except Exception as error:
             # A bug, which must not end the watch.  Its message might quote the object, even a Secret.
