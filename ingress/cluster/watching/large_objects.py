@@ -18,6 +18,8 @@ from attrs import Factory, define
 from ingress.cluster.json_text import decoded
 from ingress.model.stepwise import Stepwise
 
+LARGE_BYTES: Final = 32 * 1024
+"""Of the text of an object.  Smaller ones are decoded and compared in tens of microseconds, and so often that doing it otherwise costs more."""
 PIECE_BYTES: Final = 24 * 1024
 """Of a piece, at least: a third of a millisecond."""
 _MOST_PIECES: Final = 3

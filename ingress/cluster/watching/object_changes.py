@@ -4,13 +4,14 @@ The index tells what is news, a selection what somebody needs, and projection wh
 it.  What a large object has as before is the same object as before, for others to compare.  Belongs to the thread of one reflector.
 """
 
-from typing import Final, Protocol
+from typing import Protocol
 
 from attrs import evolve
 from twisted.logger import Logger
 
 from ingress.cluster.projecting.project import project, projecting
 from ingress.cluster.watching.known_versions import KnownVersions
+from ingress.cluster.watching.large_objects import LARGE_BYTES
 from ingress.cluster.watching.sharing import sharing
 from ingress.cluster.watching.watch_events import ObjectEvent
 from ingress.model.cluster.objects import ClusterObject, ObjectId, ObjectKey, Projection
@@ -22,9 +23,6 @@ from ingress.translate.readers.reader import KindRead
 log = Logger()
 
 Changes = dict[ObjectId, Projection | None]
-
-LARGE_BYTES: Final = 32 * 1024
-"""Of the text of an object.  The values of smaller ones are compared in tens of microseconds, and so often that keeping them costs more."""
 
 
 class Selection(Protocol):

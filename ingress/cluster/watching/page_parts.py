@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from ingress.cluster.json_text import decoded
+from ingress.cluster.watching.large_objects import LARGE_BYTES, decoding
 from ingress.cluster.watching.watch_events import (
     BrokenStreamError,
     ListPage,
@@ -22,6 +23,7 @@ from ingress.cluster.watching.watch_events import (
     object_from_json,
     page_from_json,
 )
+from ingress.model.stepwise import finished
 
 MOST_BYTES: Final = 512 * 1024 * 1024
 """What may wait to be decoded: more than a page of the largest objects."""
@@ -105,6 +107,9 @@ def _object_of(text: bytes) -> object:
     if not text.endswith(b","):
         return None
     try:
+        if len(text) > LARGE_BYTES:
+            # Other threads have the interpreter between the pieces.
+            return finished(decoding(text[:-1])).value
         return decoded(text[:-1])
     except ValueError:
         return None

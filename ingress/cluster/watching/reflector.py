@@ -39,9 +39,9 @@ from ingress.cluster.api.api_status import SILENT, WatchError, blames_version, d
 from ingress.cluster.api.backoff import Backoff
 from ingress.cluster.api.contact import Contact
 from ingress.cluster.api.outage import Outage
-from ingress.cluster.watching.large_objects import decoding
+from ingress.cluster.watching.large_objects import LARGE_BYTES, decoding
 from ingress.cluster.watching.lines import LineSplitter, LineTooLongError
-from ingress.cluster.watching.object_changes import LARGE_BYTES, Changes, ObjectChanges, Selection
+from ingress.cluster.watching.object_changes import Changes, ObjectChanges, Selection
 from ingress.cluster.watching.page_parts import PageParts
 from ingress.cluster.watching.pause import Pause
 from ingress.cluster.watching.queries import LONGEST_WATCH_SECONDS, ListWatchRequests, Query

@@ -10,7 +10,8 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.cluster.kinds import KINDS
 from ingress.cluster.secrets.watched_secrets import WatchedObjects
 from ingress.cluster.store import Store
-from ingress.cluster.watching.object_changes import LARGE_BYTES, Changes, ObjectChanges
+from ingress.cluster.watching.large_objects import LARGE_BYTES
+from ingress.cluster.watching.object_changes import Changes, ObjectChanges
 from ingress.cluster.watching.watch_events import ObjectEvent
 from ingress.model.cluster.objects import Batch, Kind, ObjectKey, Secret
 from ingress.model.cluster.secrets import TLS_KEYS

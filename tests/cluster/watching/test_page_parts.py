@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster.json_text import decoded
-from ingress.cluster.watching import page_parts
+from ingress.cluster.watching import large_objects, page_parts
 from ingress.cluster.watching.page_parts import PageParts
 from ingress.cluster.watching.watch_events import BrokenStreamError, ListPage, ObjectEvent, page_from_json
 from tests.properties import examples
@@ -95,6 +95,22 @@ class PagePartsTests(SynchronousTestCase):
             sizes.clear()
             next(events)
             self.assertEqual(len(sizes), 1)
+
+    def test_large(self) -> None:
+        """One that is large is decoded in pieces, so that nobody waits for all of it."""
+        rules = [{"host": f"h{number}.test", "http": {"paths": [{"path": "/"}]}} for number in range(5000)]
+        large = {**an_object(1, 900), "spec": {"rules": rules}}
+        objects = [an_object(0, 900), large, an_object(2, 900)]
+        sizes = self.decoded_sizes()
+
+        def sized(text: bytes) -> object:
+            sizes.append(len(text))
+            return decoded(text)
+
+        self.patch(large_objects, "decoded", sized)
+        found, _ = taken(a_page(objects), 1 << 16)
+        self.assertEqual(found[1].raw, large)
+        self.assertLess(max(sizes), 4 * large_objects.PIECE_BYTES)
 
     def test_odd_beginnings(self) -> None:
         """Where what begins an object stands in the midst of others again and again, what is left is decoded as a whole."""
