@@ -28,7 +28,7 @@ from ingress.translate.readers.route_kinds import ROUTE_KINDS
 
 _NONE: Final[frozenset[str]] = frozenset()
 
-JUDGED_AT_ONCE: Final = 200
+JUDGED_AT_ONCE: Final = 100
 """Objects that refer to one thing each whose needs are found out in one turn, or as many references of fewer objects."""
 _STEP_COSTS: Final = 20
 """As many of these are found out in the time of a step of a reader: it has read annotations, or some dozens of names."""
@@ -291,11 +291,13 @@ class ObjectReferences:
             return
         # With what is counted it is the same at each moment, for this may end at any step.
         needs = self._needs.setdefault(user, {})
-        for secret in tuple(needs):
-            if secret not in new:
+        for number, secret in enumerate(tuple(needs)):
+            is_gone = secret not in new
+            if is_gone or not number % _LOOKS_COST:
                 if self._left <= 0:
                     yield
                 self._left -= 1
+            if is_gone:
                 self._note(secret)
                 self._count(secret, _NONE, needs.pop(secret))
         for number, (secret, keys) in enumerate(new.items()):

@@ -142,7 +142,7 @@ class MoreIsNeededTests(SynchronousTestCase):
         self.assertEqual(came[-1], count)
         self.assertEqual(len({name for name, _ in self.reads.asked}), count)
         brought = Secret(
-            ObjectKey("shop", "t999"), "kubernetes.io/tls", {"tls.crt": b"1"}, frozenset(TLS_KEYS)
+            ObjectKey("shop", f"t{count - 1}"), "kubernetes.io/tls", {"tls.crt": b"1"}, frozenset(TLS_KEYS)
         )
         self.objects.deliver(brought.key, Projection(brought))
         went = turns("other/controller")
