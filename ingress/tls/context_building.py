@@ -81,7 +81,7 @@ class _Trust:
     authorities: tuple[crypto.X509, ...]
 
 
-# A revocation list of the size that a Secret can have takes ten milliseconds to read, and ten megabytes: all contexts share one.
+# A revocation list of the size that a Secret can have takes ten milliseconds to read, and six megabytes: all contexts share one.
 _trusts: Final[WeakValueDictionary[tuple[bytes, bytes], _Trust]] = WeakValueDictionary()
 _in_use: Final[WeakKeyDictionary[SSL.Context, _Trust]] = WeakKeyDictionary()
 
