@@ -204,17 +204,34 @@ def has_empty_rule(seen: Seen) -> bool:
 
 
 def is_alias_of_several(seen: Seen) -> bool:
-    """An alias of one of several Ingresses that have some: there those of one of them count alone."""
+    """An alias of one of several Ingresses that have some: there those of one of them count alone, for each host."""
     values = seen.annotations("server-alias")
     host = plain(seen.ask.host).partition(":")[0].replace("host", "HOST")
     named = any(host in value.split(",") for value in values)
     nobody = next(
         (one for one in (seen.reference, seen.ours) if one.got.status == REST and not one.arrivals), None
     )
-    if not named or len(values) < 2 or nobody is None:
+    if not named or len(values) < 2:
         return False
+    if nobody is None:
+        return _has_hosts_of_several(seen, host)
     # To whom the host is nobody's, it is for whoever takes such ones; that may be another set.
     return nobody is seen.reference or not may_take(seen)
+
+
+def _has_hosts_of_several(seen: Seen, alias: str) -> bool:
+    """Whether who asks for *alias* has rules for several hosts, of one of which another Ingress that has aliases has, too."""
+    asking = [
+        ({rule.get("host", "") for rule in placed.thing["spec"].get("rules", ())}, value.split(","))
+        for placed in seen.sample.ingresses
+        if (value := placed.thing["metadata"]["annotations"].get(f"{PREFIX}server-alias"))
+    ]
+    return any(
+        alias in aliases
+        and len(hosts) > 1
+        and any(hosts & others for others, _ in asking if others is not hosts)
+        for hosts, aliases in asking
+    )
 
 
 def is_empty_rule(seen: Seen) -> bool:

@@ -209,6 +209,23 @@ class ToldTests(SynchronousTestCase):
             told = told_samples.told(seen, ask, answer(200, "b"), answer(404), different)
             self.assertEqual(told.partition("(")[2].rstrip(")"), rule, target)
 
+    def test_alias_of_several_hosts(self) -> None:
+        """Where another Ingress' aliases count for one of them, the alias is of the next one there."""
+        one, other = placed(server_alias="alias.HOST"), placed(server_alias="other.HOST")
+        several = placed(server_alias="other.HOST")
+        several.thing["spec"]["rules"].append({**several.thing["spec"]["rules"][0], "host": "a.HOST"})
+        for ingresses, rule in (
+            ((one, several), "is_alias_of_several"),
+            ((one, other), ""),
+            ((several,), ""),
+        ):
+            ask = Ask(host="other.HOST")
+            different = (Difference("endpoints", "b", "a"),)
+            told = told_samples.told(
+                Sample("s", ingresses, (ask,)), ask, answer(200, "b"), answer(200, "a"), different
+            )
+            self.assertEqual(told.partition("(")[2].rstrip(")"), rule)
+
     def test_others(self) -> None:
         """Error pages of nobody, canaries, the root beside expressions, and the prefix of who rewrites nothing."""
         errors = placed(custom_http_errors="503")
