@@ -26,6 +26,8 @@ _MOST_PIECES: Final = 3
 """A piece has no more than as many times that."""
 _MOST_DOUBTS: Final = 16
 """How many pieces may turn out to be none before no more are looked for."""
+_MOST_SHORT: Final = 64
+"""Of how many sorts of lists none may be long before no more are looked for; an object has hardly twenty sorts."""
 _LET_GO_AT_ONCE: Final = 500
 _LOOKS_A_STEP: Final = 64
 
@@ -57,15 +59,17 @@ def decoding(text: bytes) -> Stepwise[InPieces]:
     # What is left of the text, and what was cut out of it, list by list.
     left: list[bytes] = []
     cut: list[list[Any]] = []
+    # By how elements begin: how far it is known that no piece ends.
+    looked_to: dict[bytes, int] = {}
     at = taken = doubts = looks = 0
-    while doubts < _MOST_DOUBTS and (begins := _find_list(text, at)):
+    while doubts < _MOST_DOUBTS and len(looked_to) < _MOST_SHORT and (begins := _find_list(text, at)):
         looks += 1
         if not looks % _LOOKS_A_STEP:
             yield
         begin = first = begins.start(1)
         begin_there = -1
         elements: list[Any] = []
-        while (end := _end_of_piece(text, begin, begins[1])) >= 0:
+        while (end := _end_of_piece(text, begin, begins[1], looked_to)) >= 0:
             try:
                 piece = decoded(b"[%b]" % text[begin:end])
             except ValueError:
@@ -92,10 +96,17 @@ def decoding(text: bytes) -> Stepwise[InPieces]:
     return InPieces(decoded(text)) if lists is None else InPieces(value, lists)
 
 
-def _end_of_piece(text: bytes, begin: int, beginning: bytes) -> int:
-    """Return where a piece ends that begins at *begin*, in front of the comma; negative for none."""
-    found = text.find(b"}," + beginning, begin + PIECE_BYTES, begin + _MOST_PIECES * PIECE_BYTES)
-    return found if found < 0 else found + 1
+def _end_of_piece(text: bytes, begin: int, beginning: bytes, looked_to: dict[bytes, int]) -> int:
+    """Return where a piece ends that begins at *begin*, in front of the comma; negative for none.
+
+    No place is looked at twice: there may be ten thousand short lists, whose elements all begin alike.
+    """
+    end, until = b"}," + beginning, begin + _MOST_PIECES * PIECE_BYTES
+    found = text.find(end, max(begin + PIECE_BYTES, looked_to.get(beginning, 0)), until)
+    if found >= 0:
+        return found + 1
+    looked_to[beginning] = until - len(end) + 1
+    return found
 
 
 def _put_back(value: object, cut: list[list[Any]]) -> list[list[Any]] | None:

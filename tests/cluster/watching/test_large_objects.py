@@ -110,6 +110,41 @@ class PiecesTests(SynchronousTestCase):
             self.assertEqual(self.sizes[-1], len(text_of(value)))
 
 
+class LookedAt(bytes):
+    """A text that counts how many of its bytes were looked through for the end of a piece."""
+
+    looked_at = 0
+
+    def find(self, sub: Any, start: Any = None, end: Any = None, /) -> int:
+        found = super().find(sub, start, end)
+        until = min(end, len(self)) if found < 0 else found
+        self.looked_at += max(0, until - start)
+        return found
+
+
+class ManyShortListsTests(SynchronousTestCase):
+    """What has very many short lists, each of which might be a long one."""
+
+    def looked_at(self, value: object) -> float:
+        """Decode the text of *value*; return how many times as much as it has was looked through."""
+        text = LookedAt(text_of(value))
+        self.assertEqual(finished(decoding(text)).value, value)
+        return text.looked_at / len(text)
+
+    def test_alike(self) -> None:
+        """Where their elements begin alike, as those of the paths of rules, each place is looked at once."""
+        rules = [{"http": {"paths": [PATH]}}, *map(a_rule, range(10_000))]
+        self.assertLess(self.looked_at(an_ingress(rules)), 2)
+        self.assertLess(self.looked_at([[{"a": number}] for number in range(50_000)]), 2)
+        strings = ["[{", ":"] * 50_000
+        self.assertLess(self.looked_at(strings), 2)
+
+    def test_each_otherwise(self) -> None:
+        """Where those of each begin in a way of their own, no more are looked for after some dozens."""
+        lists = [[{f"a{number}": 1}] for number in range(50_000)]
+        self.assertLess(self.looked_at(lists), 64)
+
+
 class AnyTextTests(SynchronousTestCase):
     """Whatever is in a text, it is the same in pieces."""
 
