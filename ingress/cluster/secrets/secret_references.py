@@ -216,6 +216,20 @@ class ObjectReferences:
             turned |= self._looks.pop()[0]
         # What comes, or is another, between two steps is judged by itself.
         self._looks.append((turned, iter(tuple(self._objects))))
+        if self._judged is not None and self._is_one_of(turned, self._judged[0]):
+            # Or the rest of what it needed would still be asked for, as it was judged before.
+            user, steps = self._judged
+            steps.close()
+            self._judged = user, self._judging(user)
+
+    def _is_one_of(self, turned: Container[_JudgedAs], user: ObjectId | None) -> bool:
+        """Whether *user* is there, and one of those that *turned*."""
+        value = self._objects.get(user) if user is not None else None
+        return (
+            user is not None
+            and value is not None
+            and (user[0], self._readers[user[0]].class_of(value)) in turned
+        )
 
     def _begin_call(self) -> None:
         self._left = JUDGED_AT_ONCE
@@ -268,8 +282,7 @@ class ObjectReferences:
         turned, coming = self._looks[0]
         some = tuple(islice(coming, _LOOKED_AT_ONCE))
         for object_id in some:
-            value = self._objects.get(object_id)
-            if value is not None and (object_id[0], self._readers[object_id[0]].class_of(value)) in turned:
+            if self._is_one_of(turned, object_id):
                 self._waiting[object_id] = None
         if len(some) < _LOOKED_AT_ONCE:
             self._looks.popleft()

@@ -249,6 +249,27 @@ class VeryManyTests(SynchronousTestCase):
         self.finish()
         self.assertEqual(self.letters(), {"x": 2 * JUDGED_AT_ONCE})
 
+    def test_not_asked_for_any_more(self) -> None:
+        """Of an object whose class ceases to be ours while what it needs is being counted nothing more is asked for."""
+        nginx = IngressClass(ObjectKey("", "nginx"), "k8s.io/ingress-nginx")
+        self.references.changed(batch(nginx))
+        self.references.begin()
+        self.references.changed(batch(self.of_many("a", "x", "y")))
+        while not self.references.needed():
+            self.references.judge_some()
+        self.assertTrue(self.references.is_judging)
+        changes = [self.references.changed(batch(evolve(nginx, controller="other/controller")))]
+        changes += self.finish()
+        self.assertEqual([dict(one.needed) for one in changes], [{}] * len(changes))
+        self.assertEqual(self.letters(), {})
+        # It is ours again amid that.
+        self.references.changed(batch(nginx))
+        self.references.judge_some()
+        self.references.changed(batch(evolve(nginx, controller="other/controller")))
+        self.references.changed(batch(nginx))
+        self.finish()
+        self.assertEqual(self.letters(), {"x": 2 * JUDGED_AT_ONCE, "y": 2 * JUDGED_AT_ONCE})
+
     def test_others_amid(self) -> None:
         """Who changes does not wait for an object that takes several calls."""
         self.references.begin()
