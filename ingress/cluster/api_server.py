@@ -189,6 +189,8 @@ class ApiServerSource:
             self._delta_queue.stop()
         if self._selected is not None:
             self._selected.stop()
+        for referenced in self._referenced:
+            referenced.stop()
         for reader in self._readers:
             reader.stop()
         for reflector in (*self._reflectors.values(), *self._withdrawn.values()):
@@ -319,8 +321,7 @@ class ApiServerSource:
 
     def _list_secrets(self) -> None:
         """Have Secrets listed, since it is known which of them are needed."""
-        if not self._is_stopping:
-            self._reflect(self._secret_scopes)
+        self._reflect(self._secret_scopes)
 
     def _kind_came(self, read: KindRead) -> None:
         """Ask for a kind whose definition is there, at once, whether or not it was before."""

@@ -9,16 +9,18 @@ from time import monotonic
 from typing import Any
 
 import yaml
+from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
 
 from ingress.annotations import annotations
 from ingress.annotations.annotations import FAMILIES
 from ingress.cluster.api_server import ApiServerSource
 from ingress.cluster.kinds import KINDS
+from ingress.cluster.secrets import secret_references
 from ingress.cluster.watching import refusal
 from ingress.errors import StartError
 from ingress.metrics.series.watch import WatchMetrics
-from ingress.model.cluster.objects import Kind, ObjectId, ObjectKey, Service
+from ingress.model.cluster.objects import Batch, Kind, ObjectId, ObjectKey, Service
 from tests.cluster.api_server_case import SOON_SECONDS, in_thread, reactor
 from tests.cluster.source_case import Content, SourceTestCase, ingress, running_threads, secret, service
 from tests.fakes.apiserver.access import Grant
@@ -521,6 +523,31 @@ class StopTests(SourceTestCase):
         # Secrets come last.
         await self.server.when(lambda: len(self.server.requests) == len(WATCHED) - 1)
         await self.assert_stops(content)
+
+    async def test_amid_secrets(self) -> None:
+        """The Secrets of an Ingress that is gone are forgotten some a turn, which ends at once."""
+        self.patch(secret_references, "JUDGED_AT_ONCE", 2)
+        names = {f"t{number}" for number in range(20)}
+        for name in names:
+            self.server.create(secret(name))
+        self.server.create(ingress("web", *names))
+        content = await self.synced()
+        self.assertEqual(content.names(Kind.SECRET), names)
+        changed = Content.changed
+        stopped: list[Deferred[None]] = []
+
+        def stopping(content: Content, batch: Batch) -> None:
+            changed(content, batch)
+            if (Kind.INGRESS, ObjectKey("shop", "web")) in batch and not stopped:
+                content.changes.clear()
+                stopped.append(self.running.stop())
+
+        self.patch(Content, "changed", stopping)
+        self.server.delete("Ingress", "web", "shop")
+        await self.until(lambda: bool(stopped))
+        await stopped[0]
+        await deferLater(reactor, 0.02, lambda: None)
+        self.assertEqual(content.changes, [])
 
     async def test_frozen(self) -> None:
         """A server that accepts connections and says nothing does not hold the threads."""

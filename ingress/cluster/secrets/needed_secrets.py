@@ -48,6 +48,7 @@ class ReferencedObjects:
     ) -> None:
         self._soon = soon
         self._is_judged_soon = False
+        self._is_stopped = False
         self._sink = sink
         self._references = references
         self._kind = references.kind
@@ -84,6 +85,10 @@ class ReferencedObjects:
         self._need(self._references.begin())
         self._judge_soon()
 
+    def stop(self) -> None:
+        """Judge nothing more, and hand nothing over because of that."""
+        self._is_stopped = True
+
     def refer(self, options: TranslateOptions) -> None:
         """Learn that the operator refers to other objects now."""
         changes = self._references.refer(options)
@@ -112,6 +117,8 @@ class ReferencedObjects:
 
     def _judge_soon(self) -> None:
         """See to it that objects are judged some at a time, where very much waits for that."""
+        if self._is_stopped:
+            return
         if self._references.is_judging:
             if not self._is_judged_soon:
                 self._is_judged_soon = True
@@ -122,6 +129,8 @@ class ReferencedObjects:
 
     def _judge_some(self) -> None:
         self._is_judged_soon = False
+        if self._is_stopped:
+            return
         changes = self._references.judge_some()
         gone = self._dropped(changes)
         if gone:

@@ -185,6 +185,43 @@ class MoreIsNeededTests(SynchronousTestCase):
             self.turns.pop()()
         self.assertEqual((needed, self.reads.asked), ([count], []))
 
+    def of_very_many(self) -> Ingress:
+        """Return an Ingress that refers to more Secrets than are judged in a turn."""
+        names = (f"t{number}" for number in range(3 * JUDGED_AT_ONCE))
+        return Ingress(
+            ObjectKey("shop", "i"), class_name="nginx", tls=tuple(IngressTLS(("a",), name) for name in names)
+        )
+
+    def test_stop_at_the_beginning(self) -> None:
+        """Where the end comes before all were judged, no list is asked for any more, nothing read, and nobody is told of a sync."""
+        one = self.of_very_many()
+        self.objects.changed({(Kind.INGRESS, one.key): Projection(one)})
+        judged: list[None] = []
+        self.objects.begin(list_follows=False, judged=lambda: judged.append(None))
+        self.objects.synced()
+        self.objects.stop()
+        self.reads.asked.clear()
+        while self.turns:
+            self.turns.pop()()
+        self.assertEqual((judged, self.reads.asked, self.content.synced_times), ([], [], 0))
+
+    def test_stop_amid_a_deletion(self) -> None:
+        """The end may come while the Secrets of an Ingress that is gone are forgotten: nothing more is handed over."""
+        one = self.of_very_many()
+        self.objects.begin(list_follows=False)
+        self.objects.changed({(Kind.INGRESS, one.key): Projection(one)})
+        while self.turns:
+            self.turns.pop()()
+        for key in self.references.needed():
+            brought = Secret(key, "kubernetes.io/tls", {"tls.crt": b"1"}, frozenset(TLS_KEYS))
+            self.objects.deliver(key, Projection(brought))
+        self.objects.changed({(Kind.INGRESS, one.key): None})
+        self.objects.stop()
+        self.content.changes.clear()
+        while self.turns:
+            self.turns.pop()()
+        self.assertEqual(self.content.changes, [])
+
     def test_during_the_first_list(self) -> None:
         """One that the first list brought before more of it was needed is read by name when that list is complete."""
         self.refer(over_tls=False)
