@@ -451,12 +451,13 @@ class Reflector:
         return event
 
     def _in_steps(self, steps: Stepwise[T]) -> T:
-        """Take *steps*, some at a time."""
+        """Take *steps*, some at a time: one at least, however long a look at the clock takes."""
         while True:
             with self._decoding:
                 began = self._clock()
                 until = began + _SLICE_SECONDS
                 try:
+                    next(steps)
                     while self._clock() < until:
                         next(steps)
                 except StopIteration as end:

@@ -28,7 +28,8 @@ class LargeObjectTests(ReflectorTestCase):
 
     def setUp(self) -> None:
         super().setUp()
-        self.steps = 0
+        self.steps = self.looks = 0
+        self.tick_seconds = 0.0011
         self.hosts: list[list[str] | None] = []
         case = self
 
@@ -39,7 +40,10 @@ class LargeObjectTests(ReflectorTestCase):
                 case.steps += 1
 
         def ticking() -> float:
-            self.clock.advance(0.0006)
+            self.looks += 1
+            if self.looks > 10_000:
+                raise AssertionError("nothing comes of it")
+            self.clock.advance(self.tick_seconds)
             return self.clock.seconds()
 
         self.reflector._decoding = Decoding()
@@ -66,6 +70,12 @@ class LargeObjectTests(ReflectorTestCase):
         self.turn(self.event("DELETED", "8", 2000))
         self.assertEqual(self.hosts[1:], [None])
         self.assertEqual(self.counts.events, 2)
+
+    def test_slow_machine(self) -> None:
+        """Where nothing can be done before the time for it is over, a step is taken each time all the same."""
+        self.tick_seconds = 0.01
+        self.turn(self.event("ADDED", "6", 2000))
+        self.assertEqual(self.hosts, [[f"h{number}.test" for number in range(2000)]])
 
     def test_small(self) -> None:
         """A small one is decoded, projected and freed at once."""
