@@ -201,18 +201,20 @@ class Failing(Generic[_K]):
         self._failed_in_a_row = 0
 
     def failed(self, key: _K, words: str = "", *, is_own: bool = False) -> float | None:
-        """Note such a failure, with its *words*, which *is_own* where the error says so; return how many seconds to put *key* off, None where others are to wait as well."""
+        """Note such a failure, with its *words* (``words_of``), which *is_own* where the error says so; return how many seconds to put *key* off, None where others are to wait as well."""
         self._failed_in_a_row += 1
         if self._failed_in_a_row > MOST_IN_A_ROW:
             self._own_words = set()
         if is_own or key in self._own or words in self._own_words:
             self._suspects.pop(key, None)
             failures = self._own[key] = self._own.get(key, 0) + 1
-            longest = max(_LONGEST_PAUSE_SECONDS, len(self._own) / _TRIES_PER_SECOND)
+            of_all = len(self._own) / _TRIES_PER_SECOND
             # No power of two that is longer than a year.
-            return float(min(2.0 ** min(failures, 25), longest))
+            pause = float(min(2.0 ** min(failures, 25), max(_LONGEST_PAUSE_SECONDS, of_all)))
+            # Where the error does not say so it may be that the API server has too much to do, which answers some all the same.
+            return pause if is_own else max(pause, of_all)
         self._suspects[key] = self._suspects.get(key, 0) + 1
-        if len(self._said) < MOST_IN_A_ROW:
+        if words and len(self._said) < MOST_IN_A_ROW:
             self._said.add(words)
         return None
 
@@ -340,6 +342,15 @@ class Closures:
 def is_about_the_server(error: KubernetesError) -> bool:
     """Whether the next object would meet the same error as this one, as far as the error alone tells (see ``Failing``)."""
     return error.status in (0, 401, 429) or error.status >= 500
+
+
+def words_of(error: KubernetesError) -> str:
+    """Return what tells errors of one cause from others, for ``Failing``; empty where the API server says that it is about whoever asks, or that it is busy.
+
+    Of what it refuses under load some is answered between the rest, and all of it in the same words: whoever went on would add to that load.
+    """
+    is_about_us = error.status in (401, 429, 503) or error.retry_after_seconds is not None
+    return "" if is_about_us else str(error)
 
 
 def is_of_a_webhook(error: KubernetesError) -> bool:

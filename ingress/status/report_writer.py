@@ -31,7 +31,15 @@ from ingress.cluster.api.contact import Contact
 from ingress.cluster.api.outage import Outage
 from ingress.errors import KubernetesError
 from ingress.model.frozen import frozen
-from ingress.status.agenda import Agenda, Closures, Failing, Pace, is_about_the_server, is_of_a_webhook
+from ingress.status.agenda import (
+    Agenda,
+    Closures,
+    Failing,
+    Pace,
+    is_about_the_server,
+    is_of_a_webhook,
+    words_of,
+)
 from ingress.status.refusals import Refusals, is_forbidden
 
 log = Logger()
@@ -196,7 +204,7 @@ class ReportWriter(Generic[_K, _C]):
         self._schedule()
 
     def look_behind(self, keys: Iterable[_K]) -> None:
-        """Look at *keys* once nothing else is to be looked at."""
+        """Look at *keys* behind all that wait behind the others, so that what comes meanwhile waits for one of them at a time."""
         self._agenda.add_all_behind(keys)
         self._schedule()
 
@@ -345,7 +353,7 @@ class ReportWriter(Generic[_K, _C]):
         is_known = self._failing.is_own(key)
         pause = None
         if is_of_server and not is_dropped:
-            pause = self._failing.failed(key, str(error), is_own=is_of_a_webhook(error))
+            pause = self._failing.failed(key, words_of(error), is_own=is_of_a_webhook(error))
         if is_forbidden(error):
             self._sending.refusals.refused(write.right, error)
             closures = self._closures.setdefault(write.right, Closures(self._steady))

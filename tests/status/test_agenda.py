@@ -15,6 +15,7 @@ from ingress.status.agenda import (
     Failing,
     Pace,
     is_about_the_server,
+    words_of,
 )
 from tests.fakes.counting import calls
 
@@ -258,10 +259,16 @@ class FailingTests(SynchronousTestCase):
         self.assertIsNone(self.failing.failed(6, "late"))
         self.failing.answered(2)
         pauses = [self.failing.failed(key, "late") for key in range(10, 12 + MOST_IN_A_ROW)]
-        self.assertEqual(pauses, [2.0] * MOST_IN_A_ROW + [None] * 2)
+        self.assertEqual([pause is None for pause in pauses], [False] * MOST_IN_A_ROW + [True] * 2)
         self.failing.answered(2)
         self.failing.clear()
         self.assertIsNone(self.failing.failed(7, "late"))
+
+    def test_without_words(self) -> None:
+        """What says nothing of its cause is put down to no object because another one failed so."""
+        self.failing.failed(1)
+        self.failing.answered(2)
+        self.assertIsNone(self.failing.failed(3))
 
     def test_for_days(self) -> None:
         """However often it fails, it is tried once a minute."""
@@ -273,6 +280,25 @@ class FailingTests(SynchronousTestCase):
         for _ in range(12):
             pauses = [self.failing.failed(key, is_own=True) for key in range(10_000)]
         self.assertEqual(pauses[-1], 1000.0)
+
+    def test_many_in_the_same_words(self) -> None:
+        """So they are from the first time on where the error does not say that it is theirs: the API server may have too much to do."""
+        self.failing.failed(-1, "busy")
+        for key in range(1000):
+            # It answers some all the same.
+            self.failing.answered(-1)
+            pause = self.failing.failed(key, "busy")
+        self.assertEqual(pause, 100.0)
+
+    def test_words(self) -> None:
+        """What says that it is about us, or that the API server has too much to do, says nothing of any object."""
+        errors = [
+            KubernetesError(status, "Reason", "message") for status in (0, 401, 429, 500, 502, 503, 504)
+        ]
+        said = [words_of(error) for error in errors]
+        self.assertEqual([bool(one) for one in said], [True, False, False, True, True, False, True])
+        self.assertEqual(len(set(said)), 5)
+        self.assertEqual(words_of(KubernetesError(500, "Reason", "message", 1.0)), "")
 
 
 class PaceTests(SynchronousTestCase):

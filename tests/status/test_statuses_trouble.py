@@ -7,7 +7,7 @@ from twisted.logger import capturedLogs, formatEvent
 
 from ingress.cluster.api.api_client import ApiRequest
 from ingress.cluster.api.api_thread import Outcome
-from ingress.cluster.store import Changes
+from ingress.cluster.store import Changes, Store
 from ingress.errors import KubernetesError
 from ingress.model.cluster.objects import Kind
 from ingress.status.statuses import BOUNDS
@@ -350,6 +350,36 @@ class ParallelTests(WriterCase):
         told = [formatEvent(event) for event in events]
         self.assertEqual(sum(failure.message in one for one in told), 1, told)
         self.assertLess(len(self.many.asked), others + 300 * 8)
+
+    def test_busy_server(self) -> None:
+        """An API server that takes five in a second, and refuses the rest, is not asked again and again by each object for itself."""
+        busy = (
+            KubernetesError(429, "TooManyRequests", "too many requests, please try again later", 1.0),
+            KubernetesError(500, "InternalError", "etcdserver: too many requests"),
+        )
+        for failure in busy:
+            self.many = ManyQuestions()
+            self.random = Random(1).random
+            self.store = Store()
+            self.make_writer()
+            for number in range(300):
+                self.put(f"i{number:03}")
+            self.writer.lead()
+            written: set[str] = set()
+            room = 5.0
+            for _ in range(6000):
+                self.turn(0.1)
+                room = min(5.0, room + 0.5)
+                while self.many.open:
+                    takes = room >= 1
+                    room -= takes
+                    request = self.many.answer(0, DONE if takes else failure)
+                    if takes:
+                        written.add(request.path)
+                    self.turn()
+            self.assertGreater(len(written), 250, failure)
+            self.assertLess(len(self.many.asked), 6 * 300, failure)
+            self.writer.follow()
 
     def test_trouble_of_many(self) -> None:
         """Ten errors at once, because the API server is busy, are one pause, not the tenth."""
