@@ -22,6 +22,9 @@ from ingress.errors import StartError
 
 _log = Logger()
 
+_failures: list[Callable[[], None]] = []
+"""What is to be called at last where the process ends because its start failed; nothing otherwise."""
+
 
 def stop_on_signals(reactor: Any, hurry: Callable[[], None]) -> None:
     """Stop *reactor* at the first SIGTERM, SIGINT or SIGQUIT, and call *hurry* at each further one.
@@ -66,21 +69,27 @@ def act_on_signals(
     signal.signal(signal.SIGHUP, signalled)
     signal.signal(signal.SIGUSR1, signalled)
     signal.signal(signal.SIGUSR2, lambda number, frame: reactor.callFromThread(start_anew))
-    atexit.register(_ignore_what_goes_on)
+    # Whatever is registered later is called before, such as what ends the programs that run for us, or removes the keys in our files.
+    atexit.register(_end)
 
 
-def _ignore_what_goes_on() -> None:
+def _end() -> None:
     """Let the process end with its own status: Python gives up its handlers before the end, and the signal would end it then."""
     for number in (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
         signal.signal(number, signal.SIG_IGN)
+    for at_last in _failures:
+        _leave_with_failure(at_last)
 
 
 def end_with(reactor: Any, error: StartError, at_last: Callable[[], None]) -> None:
-    """Stop *reactor*, tell why, and have the process end with status 1, after a call of *at_last*."""
+    """Stop *reactor*, tell why, and have the process end with status 1, after a call of *at_last*.
+
+    To be called after ``act_on_signals``.
+    """
     line = " ".join(str(error).splitlines())
     if not _told_on_standard_error(f"ingress: {line}\n"):
         _log.critical("{line}", line=line)
-    atexit.register(_leave_with_failure, at_last)
+    _failures.append(at_last)
     stop_reactor(reactor)
 
 

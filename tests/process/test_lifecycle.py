@@ -33,3 +33,34 @@ class EndTests(SynchronousTestCase):
             program = [sys.executable, "-c", dedent(PROGRAM), str(number.value)]
             found = subprocess.run(program, check=False, timeout=SECONDS, capture_output=True)
             self.assertEqual((found.returncode, found.stderr, found.stdout), (3, b"", b""))
+
+
+FAILING = """
+    import atexit
+    from twisted.internet.error import ReactorNotRunning
+    from ingress.errors import StartError
+    from ingress.process.lifecycle import act_on_signals, end_with
+
+    class Stopped:
+        def stop(self):
+            raise ReactorNotRunning
+
+    act_on_signals(Stopped(), [], print)
+    atexit.register(print, "programs that run for us are ended")
+    end_with(Stopped(), StartError("no such file"), lambda: print("at last"))
+    print("the reactor has stopped")
+"""
+
+
+class FailedStartTests(SynchronousTestCase):
+    """A start that cannot succeed."""
+
+    def test_end(self) -> None:
+        """Whatever is to be done when the process ends is done there as well."""
+        program = [sys.executable, "-c", dedent(FAILING)]
+        found = subprocess.run(program, check=False, timeout=SECONDS, capture_output=True, text=True)
+        self.assertEqual((found.returncode, found.stderr), (1, "ingress: no such file\n"))
+        self.assertEqual(
+            found.stdout.splitlines(),
+            ["the reactor has stopped", "programs that run for us are ended", "at last"],
+        )
