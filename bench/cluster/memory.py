@@ -32,7 +32,7 @@ from bench.setup.certificate import KeyPair, write_key_pair
 from bench.setup.ending import status_of
 from bench.setup.processes import HOST, Processes, free_ports, pause
 from ingress.tls.bases import Bases, BegunConnection
-from ingress.tls.binding import restrict_groups
+from ingress.tls.binding import put_on_socket, restrict_groups
 from ingress.tls.profile import HTTP_1_1, HTTP_2, known_groups, settle_profile
 
 INGRESSES: Final = 10_000
@@ -174,6 +174,7 @@ def accept_tls(port: int, certificate: str, key: str) -> None:
             sock, _ = listening.accept()
             connection = bases.begin(BegunConnection, sock, choose, b"alone")
             connection.set_accept_state()
+            put_on_socket(connection, sock)
             try:
                 connection.do_handshake()
             except SSL.Error:
