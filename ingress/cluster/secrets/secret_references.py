@@ -224,12 +224,9 @@ class ObjectReferences:
 
     def _is_one_of(self, turned: Container[_JudgedAs], user: ObjectId | None) -> bool:
         """Whether *user* is there, and one of those that *turned*."""
-        value = self._objects.get(user) if user is not None else None
-        return (
-            user is not None
-            and value is not None
-            and (user[0], self._readers[user[0]].class_of(value)) in turned
-        )
+        if user is None or (value := self._objects.get(user)) is None:
+            return False
+        return (user[0], self._readers[user[0]].class_of(value)) in turned
 
     def _begin_call(self) -> None:
         self._left = JUDGED_AT_ONCE
