@@ -221,9 +221,10 @@ def upstream_fields_of(head: RequestHead, request_id: bytes, origin: Origin) -> 
     Each line has its CRLF.  Host and framing are not among them; each protocol has its own.
     """
     host = origin.host or head.authority
-    # For each request, so it is put together and not formatted, which takes half as long again.
-    own = (b"X-Request-ID: ", request_id, b"\r\nX-Forwarded-Host: ", host, b"\r\n")
-    fields = b"".join((head.forward, *own, origin.fields))
+    # For each request, so it is joined and not formatted, which plain Python takes longer for; one tuple, as it costs more to join two.
+    fields = b"".join(
+        (head.forward, b"X-Request-ID: ", request_id, b"\r\nX-Forwarded-Host: ", host, b"\r\n", origin.fields)
+    )
     said = head.forwarded
     if said and b"x-forwarded-for" in said:
         fields += b"X-Original-Forwarded-For: %b\r\n" % said[b"x-forwarded-for"]
@@ -246,8 +247,19 @@ def request_head_bytes(head: RequestHead, fields: bytes) -> bytes:
         framing += b"Expect: 100-continue\r\n"
     if head.upgrade:
         framing += b"Connection: Upgrade\r\nUpgrade: %b\r\n" % head.upgrade
-    start = (head.method, b" ", head.target, b" HTTP/1.1\r\nHost: ", head.authority, b"\r\n")
-    return b"".join((*start, fields, framing, b"\r\n"))
+    return b"".join(
+        (
+            head.method,
+            b" ",
+            head.target,
+            b" HTTP/1.1\r\nHost: ",
+            head.authority,
+            b"\r\n",
+            fields,
+            framing,
+            b"\r\n",
+        )
+    )
 
 
 @lru_cache(maxsize=2)

@@ -89,25 +89,27 @@ class ExchangeMetrics:
 
     def ended(self, record: Record) -> None:
         """Count an exchange, whatever became of it."""
-        # By place, and one after the other: this is done for each request.  A slice is a plain tuple, which is taken apart sooner.
-        (request, _, owner, _, attempts, status, sent, seconds, _, _, _, _, _, _, _, _, cause, backend, received, _, trace) = record[:]  # fmt: skip
+        owner, backend, seconds, attempts = record.owner, record.backend, record.seconds, record.attempts
         row = self._no_labels
         if owner is not None and backend is not None:
             row = self._found.get((owner, backend[0], backend[1])) or self._find(owner, backend)
         counts = row.counts
         bucket = 0 if seconds <= _SHORTEST else bisect_left(BOUNDS, seconds)
+        status = record.status
         counts[status // 100 if 100 <= status < 600 else 0] += 1
         counts[TOOK + bucket] += 1
         self.durations[bucket] += 1
         row.seconds += seconds
         self.seconds += seconds
-        row.bytes_sent += sent
-        if received:
-            row.bytes_received += received
+        row.bytes_sent += record.bytes_sent
+        if record.bytes_received:
+            row.bytes_received += record.bytes_received
+        cause = record.cause
         if cause is not None:
             place = PLACE_OF_CAUSE[cause]
             counts[place] += 1
             self.failures[place - FAILED] += 1
+        request, trace = record.id, record.trace
         is_traced = trace is not None and trace.is_sampled
         if not attempts:
             self.examples.seen[is_traced][bucket] = trace, request, seconds, 0.0
