@@ -4,9 +4,9 @@ What a module imports, what it makes once for all its tests, and processes that 
 process, and not in all of them.
 """
 
+import os
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
-from itertools import islice
 from typing import Any, TypeVar
 
 from twisted.python.failure import Failure
@@ -15,8 +15,8 @@ T = TypeVar("T")
 
 _WAITING = ("tests.end_to_end.", "tests.examples.")
 """Modules whose tests wait most of their time, for other processes and for time to go by."""
-_BETWEEN = 2
-"""Others that are begun after each of these: of eight processes, some always have something to do, and none is left for the end."""
+_BUSY = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+"""So many processes always have others, as long as there are any: all processors are busy, and what waits goes by beside that."""
 
 
 class Share:
@@ -50,36 +50,64 @@ def from_both_ends(some: Sequence[T]) -> Iterator[T]:
             yield left.pop()
 
 
-def in_order(some: Sequence[Share]) -> Iterator[Share]:
-    """Yield those that wait soon, with others between them, and then the rest."""
-    others = from_both_ends([share for share in some if not share.waits])
-    for share in some:
-        if share.waits:
-            yield share
-            yield from islice(others, _BETWEEN)
-    yield from others
+class Shares:
+    """
+    All shares, of which each process gets the next one when it has ended another.
+
+    *busy* processes get what does not wait, and whoever comes besides what waits, each as long as there is any.
+    """
+
+    def __init__(self, some: Sequence[Share], busy: int = _BUSY) -> None:
+        self._waiting = deque(share for share in some if share.waits)
+        self._others = deque(from_both_ends([share for share in some if not share.waits]))
+        self._busy = busy
+        self._under_way = 0
+        """How many of those that do not wait."""
+
+    def take(self) -> Share:
+        """Return the next one."""
+        if self._waiting and (self._under_way >= self._busy or not self._others):
+            return self._waiting.popleft()
+        self._under_way += 1
+        return self._others.popleft()
+
+    def ended(self, share: Share) -> None:
+        """Told when a *share* has been run."""
+        if not share.waits:
+            self._under_way -= 1
 
 
-def hand_out_modules(disttrial: Any, worker: Any, prepare: Callable[[], None]) -> None:
+def hand_out_modules(disttrial: Any, worker: Any, prepare: Callable[[], None], busy: int = _BUSY) -> None:
     """
     Have trial do so from now on, and *prepare* before it does.
 
-    *disttrial* and *worker* are its modules; what is exchanged in them has no public name.
+    *disttrial* and *worker* are its modules; what is exchanged in them has no public name.  What it hands out are numbers: which
+    share stands behind one is decided when its turn has come.
     """
     iterate: Callable[[Any], Iterable[Any]] = disttrial._iterateTests
     run_test: Callable[[Any, Any, Any], Awaitable[object]] = worker.LocalWorkerAMP.run
+    found: list[Share] = []
+    left = Shares(())
 
-    def prepared_shares(suite: Any) -> list[Share]:
+    def prepared_turns(suite: Any) -> list[int]:
         prepare()
-        return list(in_order(shares(iterate(suite))))
+        found[:] = shares(iterate(suite))
+        return list(range(len(found)))
 
-    async def run_share(process: Any, share: Share, result: Any) -> None:
+    async def run_share(process: Any, turn: int, result: Any) -> None:
+        nonlocal left
+        if turn == 0:
+            # Once more, where trial is to go on until something fails.
+            left = Shares(found, busy)
+        pool = left
+        share = pool.take()
         for test in share.tests:
             try:
                 await run_test(process, test, result)
             except Exception:
                 # As trial does with a test whose process is gone.
                 result.original.addError(test, Failure())
+        pool.ended(share)
 
-    disttrial._iterateTests = prepared_shares
+    disttrial._iterateTests = prepared_turns
     worker.LocalWorkerAMP.run = run_share

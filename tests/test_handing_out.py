@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
-from tests.handing_out import from_both_ends, hand_out_modules, in_order, shares
+from tests.handing_out import Share, Shares, from_both_ends, hand_out_modules, shares
 
 
 def tests_of(*modules: str) -> list[object]:
@@ -53,18 +54,34 @@ class OrderTests(SynchronousTestCase):
             ["", "a", "ab", "acb", "adbc", "aebdc"],
         )
 
-    def test_waiting(self) -> None:
-        """Modules that wait for other processes are begun soon, and between them others; none is missing."""
-        for names, order in (
-            ("a b c d e W X Y", "W a e X b d Y c"),
-            ("a W b X c Y", "W a c X b Y"),
-            ("a b c", "a c b"),
-            ("W X", "W X"),
-            ("", ""),
-        ):
-            modules = [f"tests.end_to_end.{name}" if name.isupper() else name for name in names.split()]
-            found = [share.name.rpartition(".")[2] for share in in_order(shares(tests_of(*modules)))]
-            self.assertEqual(found, order.split())
+
+class TakingTests(SynchronousTestCase):
+    """``Shares``: modules named in capitals wait for other processes."""
+
+    def taken(self, names: str, busy: int) -> tuple[Shares, list[Share]]:
+        """Return all shares, and as many of them as three processes begin with."""
+        modules = [f"tests.end_to_end.{name}" if name.isupper() else name for name in names.split()]
+        pool = Shares(shares(tests_of(*modules)), busy)
+        return pool, [pool.take() for _ in range(3)]
+
+    def names(self, some: Sequence[Share]) -> str:
+        """Return the names of modules."""
+        return "".join(share.name.rpartition(".")[2] for share in some)
+
+    def test_some_are_always_busy(self) -> None:
+        """As many processes as are to be busy have modules that do not wait, the others those that do, until there are none of one sort."""
+        pool, running = self.taken("a b c d W X Y Z", busy=2)
+        self.assertEqual(self.names(running), "adW")
+        for ended, next_one in ((0, "b"), (2, "X"), (1, "c"), (0, "Y"), (2, "Z")):
+            pool.ended(running[ended])
+            running[ended] = pool.take()
+            self.assertEqual(running[ended].name.rpartition(".")[2], next_one)
+
+    def test_nothing_that_waits(self) -> None:
+        """Where nothing waits any more, all processes are busy."""
+        pool, running = self.taken("a b c d W", busy=1)
+        self.assertEqual(self.names(running), "aWd")
+        self.assertEqual(self.names([pool.take(), pool.take()]), "bc")
 
 
 class HandOutTests(SynchronousTestCase):
@@ -74,6 +91,7 @@ class HandOutTests(SynchronousTestCase):
         self.ran: list[object] = []
         self.prepared: list[int] = []
         self.lost: object = None
+        self.hold: Callable[[], Awaitable[None]] | None = None
 
         class Process:
             """Runs tests, unless it is gone."""
@@ -82,19 +100,48 @@ class HandOutTests(SynchronousTestCase):
                 if test is self.lost:
                     raise ConnectionError
                 self.ran.append(test)
+                if self.hold is not None:
+                    await self.hold()
 
         self.process: Any = Process()
         self.disttrial: Any = SimpleNamespace(_iterateTests=iter)
         worker = SimpleNamespace(LocalWorkerAMP=Process)
-        hand_out_modules(self.disttrial, worker, lambda: self.prepared.append(len(self.ran)))
+        hand_out_modules(self.disttrial, worker, lambda: self.prepared.append(len(self.ran)), busy=1)
 
     def test_share(self) -> None:
         """A process runs all tests of its share, and what they need was prepared before."""
         tests = tests_of("a", "b", "a")
-        first, _ = self.disttrial._iterateTests(tests)
-        self.successResultOf(Deferred.fromCoroutine(self.process.run(first, None)))
-        self.assertEqual(self.ran, [tests[0], tests[2]])
+        for turn in self.disttrial._iterateTests(tests):
+            self.successResultOf(Deferred.fromCoroutine(self.process.run(turn, None)))
+        self.assertEqual(self.ran, [tests[0], tests[2], tests[1]])
         self.assertEqual(self.prepared, [0])
+
+    def test_again(self) -> None:
+        """They can be run once more, as they are until something fails."""
+        tests = tests_of("a", "tests.end_to_end.b")
+        turns = self.disttrial._iterateTests(tests)
+        for turn in (*turns, *turns):
+            self.successResultOf(Deferred.fromCoroutine(self.process.run(turn, None)))
+        self.assertEqual(self.ran, [*tests, *tests])
+
+    def test_side_by_side(self) -> None:
+        """Whichever of them is next is decided when a process asks: one that waits where another is busy."""
+        tests = tests_of("a", "b", "tests.end_to_end.c")
+        held: list[Deferred[None]] = []
+
+        def hold() -> Deferred[None]:
+            held.append(Deferred())
+            return held[-1]
+
+        self.hold = hold
+        running = [
+            Deferred.fromCoroutine(self.process.run(turn, None))
+            for turn in self.disttrial._iterateTests(tests)[:2]
+        ]
+        self.assertEqual(self.ran, [tests[0], tests[2]])
+        for one, end in zip(running, held, strict=True):
+            end.callback(None)
+            self.successResultOf(one)
 
     def test_process_that_is_gone(self) -> None:
         """Each test of a share that could not be run is an error of its own."""
@@ -102,6 +149,6 @@ class HandOutTests(SynchronousTestCase):
         self.lost = tests[1]
         errors: list[object] = []
         result = SimpleNamespace(original=SimpleNamespace(addError=lambda test, failure: errors.append(test)))
-        (share,) = self.disttrial._iterateTests(tests)
-        self.successResultOf(Deferred.fromCoroutine(self.process.run(share, result)))
+        (turn,) = self.disttrial._iterateTests(tests)
+        self.successResultOf(Deferred.fromCoroutine(self.process.run(turn, result)))
         self.assertEqual((self.ran, errors), ([tests[0], tests[2]], [tests[1]]))
