@@ -1,7 +1,9 @@
-"""The imports that a module makes, wherever they stand in it."""
+"""What a module says of itself: the imports that it makes, wherever they stand in it, and what it is for."""
 
 import ast
+import tokenize
 from collections.abc import Iterator
+from io import StringIO
 
 
 def import_statements(source: str) -> Iterator[ast.Import | ast.ImportFrom]:
@@ -16,3 +18,13 @@ def import_statements(source: str) -> Iterator[ast.Import | ast.ImportFrom]:
             # That of a conditional expression, or of a lambda, is an expression.
             if isinstance(inner, list):
                 waiting += inner
+
+
+def docstring(source: str) -> str:
+    """The docstring of the module with the text *source*, empty if there is none; what stands behind it is not looked at."""
+    for token in tokenize.generate_tokens(StringIO(source).readline):
+        if token.type not in (tokenize.COMMENT, tokenize.NL):
+            # Of the text up to here alone there is little to parse.
+            beginning = "".join(source.splitlines(keepends=True)[: token.end[0]])
+            return ast.get_docstring(ast.parse(beginning)) or "" if token.type == tokenize.STRING else ""
+    return ""

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from tests.import_statements import import_statements
+from tests.import_statements import docstring, import_statements
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 PACKAGE = REPOSITORY / "ingress"
@@ -110,7 +110,7 @@ def is_within(name: str, module: str) -> bool:
 @cache
 def says_pure(source: str) -> bool:
     """Whether the docstring of a module with the text *source* says that it is pure."""
-    return bool(_SAYS_PURE.search(ast.get_docstring(ast.parse(source)) or ""))
+    return bool(_SAYS_PURE.search(docstring(source)))
 
 
 def breaches(importer: str, source: str) -> Iterator[str]:
@@ -250,11 +250,7 @@ class FloorTests(SynchronousTestCase):
 
     def test_modules_say_what_they_are_for(self) -> None:
         """Every module begins with a docstring."""
-        silent = [
-            name
-            for name, path in modules().items()
-            if not ast.get_docstring(ast.parse(path.read_text("utf-8")))
-        ]
+        silent = [name for name, path in modules().items() if not docstring(path.read_text("utf-8"))]
         self.assertEqual(silent, [])
 
     def test_names_say_something(self) -> None:
@@ -278,7 +274,7 @@ class FloorTests(SynchronousTestCase):
         missing = {}
         for name, path in modules().items():
             if path.name == "__init__.py":
-                text = ast.get_docstring(ast.parse(path.read_text("utf-8"))) or ""
+                text = docstring(path.read_text("utf-8"))
                 drawn = set(_DRAWN.findall(text))
                 below = {one.name for one in path.parent.rglob("*")}
                 missing[name] = {one for one in drawn if one.removesuffix("/") not in below}
@@ -289,7 +285,7 @@ class FloorTests(SynchronousTestCase):
         unsaid = {}
         for name, path in modules().items():
             if path.name == "__init__.py":
-                said = set(re.findall(r"\w+", ast.get_docstring(ast.parse(path.read_text("utf-8"))) or ""))
+                said = set(re.findall(r"\w+", docstring(path.read_text("utf-8"))))
                 below = {one.stem for one in path.parent.glob("*.py")} - {"__init__"}
                 if len(below) >= MANY_MODULES:
                     unsaid[name] = {one for one in below - said if f"{name}.{one}" not in FLOORS}
@@ -376,6 +372,17 @@ class I:
         )
         self.assert_breach("ingress.http.body", "import socket", ": http is pure")
         self.assertEqual(list(breaches("ingress.status.elector", "import twisted")), [])
+
+    def test_docstring(self) -> None:
+        """It is what stands first, behind comments, and nothing that stands later."""
+        for source, said in (
+            ("", ""),
+            ("x = 1", ""),
+            ("# a\n\n'b' 'c'\n", "bc"),
+            ('"""a\n\n    b\n"""\nx = 1\n', "a\n\nb"),
+            ("x = 'a'\n'b'\n", ""),
+        ):
+            self.assertEqual(docstring(source), said)
 
     def test_says_pure(self) -> None:
         """A module that says of itself that it is pure is held to it, and may read YAML."""
