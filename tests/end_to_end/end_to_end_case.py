@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -31,8 +31,19 @@ A request to the API server waits ten for its answer, and a worker that hangs is
 lease that cannot be released is given up after one.
 """
 
+PAUSE, LONGEST_PAUSE = 0.02, 0.15
+"""Seconds before a controller is asked again, and what they grow to by halves: questions cost it, and whoever asks, more than the rest of a start."""
+
 NO_ANSWER = 0
 """Stands for the status where there is no answer: refused, reset or cut."""
+
+
+def growing_pauses() -> Iterator[float]:
+    """Yield how many seconds to wait before each question, without end."""
+    pause = PAUSE
+    while True:
+        yield pause
+        pause = min(1.5 * pause, LONGEST_PAUSE)
 
 
 def telling(name: bytes) -> Callable[[UpstreamWire], None]:
@@ -103,7 +114,7 @@ class EndToEndCase(TestCase):
     def write(self, name: str, *objects: dict[str, Any]) -> None:
         """Write a manifest, as an editor does: a new file under the old name."""
         draft = self.directory / "draft"
-        draft.write_text(yaml.safe_dump_all(objects))
+        draft.write_text(yaml.dump_all(objects, Dumper=yaml.CSafeDumper))
         draft.rename(self.manifests / f"{name}.yaml")
 
     # Requests
@@ -151,28 +162,28 @@ class EndToEndCase(TestCase):
         self, wanted: tuple[int, bytes], port: int, path: str = "/", trust: Authority | None = None
     ) -> None:
         """Ask again and again until this is the answer."""
-        deadline = self.reactor.seconds() + PATIENCE
+        deadline, pauses = self.reactor.seconds() + PATIENCE, growing_pauses()
         while (answer := await self.get(port, path, trust=trust)) != wanted:
             if self.reactor.seconds() > deadline:
                 self.fail(f"still {answer}, not {wanted}")
-            await self.turn(0.02)
+            await self.turn(next(pauses))
 
     async def until_shown(self, words: bytes, path: str = "/metrics") -> bytes:
         """Wait until a page of the admin port has these *words*; return it."""
-        deadline = self.reactor.seconds() + PATIENCE
+        deadline, pauses = self.reactor.seconds() + PATIENCE, growing_pauses()
         while words not in (page := (await self.get(self.admin, path))[1]):
             if self.reactor.seconds() > deadline:
                 self.fail(f"no {words!r} in {page!r}")
-            await self.turn(0.02)
+            await self.turn(next(pauses))
         return page
 
     async def until_ready(self, controller: ControllerProcess) -> None:
         """Wait until the controller says that it is ready."""
-        deadline = self.reactor.seconds() + PATIENCE
+        deadline, pauses = self.reactor.seconds() + PATIENCE, growing_pauses()
         while (answer := await self.get(self.admin, "/readyz"))[0] != 200:
             if controller.status is not None or self.reactor.seconds() > deadline:
                 self.fail(f"not ready: {answer} {controller.output!r} {controller.errors!r}")
-            await self.turn(0.02)
+            await self.turn(next(pauses))
 
     async def stopped(self, controller: ControllerProcess) -> None:
         """Check that a controller that was asked to stop does so at once, cleanly, with status 0."""

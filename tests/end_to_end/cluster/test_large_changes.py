@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import signal
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from itertools import zip_longest
 
 from twisted.internet.defer import Deferred
 
@@ -16,6 +17,8 @@ from tests.fakes.peers.downstreams import DownstreamWire
 from tests.fakes.peers.upstreams import Upstream
 
 HOSTS = 300
+IN_A_ROW = 30
+"""Requests that are sent one behind the other, without waiting for their answers."""
 CLIENTS = 6
 
 
@@ -79,22 +82,27 @@ class LargeChangesTests(WorkersCase):
         await self.until(lambda: len(self.workers) == 2)
         deadline = self.reactor.seconds() + PATIENCE
         for _ in range(4):
-            client, count = await self.connect(self.http), 0
-            for host in range(HOSTS):
-                answered = b""
-                while answered != name:
+            client = await self.connect(self.http)
+            left: Sequence[int] = range(HOSTS)
+            while left:
+                asked, before = left[:IN_A_ROW], len(client.answers)
+                for host in asked:
                     client.get(b"/", b"h%d.test" % host)
-                    count += 1
-                    await client.answer(count)
-                    self.assertEqual((len(client.answers), client.answers[-1].status), (count, 200))
-                    answered = client.answers[-1].body
-                    if client.answers[-1].has(b"Connection: close"):
-                        client, count = await self.connect(self.http), 0
-                    if answered != name:
-                        self.assertLess(
-                            self.reactor.seconds(), deadline, f"h{host} still leads to {answered!r}"
-                        )
-                        await self.turn(0.02)
+                await client.answer(before + len(asked))
+                answers = client.answers[before:]
+                self.assertEqual({(one.status, one.whole) for one in answers}, {(200, True)})
+                if answers[-1].has(b"Connection: close"):
+                    client = await self.connect(self.http)
+                else:
+                    self.assertEqual(len(answers), len(asked))
+                # What was asked behind a last answer is asked once more, too.
+                others = [
+                    host for host, one in zip_longest(asked, answers) if one is None or one.body != name
+                ]
+                if others:
+                    self.assertLess(self.reactor.seconds(), deadline, f"h{others[0]} still leads elsewhere")
+                    await self.turn(0.02)
+                left = [*others, *left[IN_A_ROW:]]
             client.transport.abortConnection()
 
     async def under(self, harm: Callable[[int], Awaitable[None]]) -> None:

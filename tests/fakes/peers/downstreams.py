@@ -195,7 +195,8 @@ class DownstreamWire(Protocol):
         return waiter
 
     def _whole(self) -> int:
-        return sum(answer.whole for answer in self.answers)
+        # No other one begins before one is whole.
+        return len(self.answers) - (1 if self.answers and not self.answers[-1].whole else 0)
 
     def _look(self) -> None:
         for entry in tuple(self._waiting):
