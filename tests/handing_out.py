@@ -13,8 +13,21 @@ from twisted.python.failure import Failure
 
 T = TypeVar("T")
 
-_WAITING = ("tests.end_to_end.", "tests.examples.")
-"""Modules whose tests wait most of their time, for other processes and for time to go by."""
+WAITING = (
+    "tests.cluster.api.test_api_client",
+    "tests.cluster.test_api_server",
+    "tests.end_to_end.",
+    "tests.examples.",
+    "tests.proxy.downstream.test_h2_leftovers",
+    "tests.proxy.downstream.test_leftovers",
+    "tests.proxy.sockets.test_grpc",
+    "tests.proxy.sockets.test_on_epoll",
+    "tests.proxy.upstream.test_leftovers_upstream",
+    "tests.status.test_conditions",
+    "tests.status.test_gateway_services",
+    "tests.status.test_reporting",
+)
+"""How modules begin whose tests wait most of their time, for other processes and for time to go by: seven seconds and more in all."""
 _BUSY = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 """So many processes always have others, as long as there are any: all processors are busy, and what waits goes by beside that."""
 
@@ -29,7 +42,7 @@ class Share:
     @property
     def waits(self) -> bool:
         """Whether they wait most of their time."""
-        return self.name.startswith(_WAITING)
+        return self.name.startswith(WAITING)
 
 
 def shares(tests: Iterable[Any]) -> list[Share]:

@@ -12,7 +12,7 @@ from typing import Any
 from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
-from tests.handing_out import Share, Shares, from_both_ends, hand_out_modules, shares
+from tests.handing_out import WAITING, Share, Shares, from_both_ends, hand_out_modules, shares
 
 
 def tests_of(*modules: str) -> list[object]:
@@ -76,6 +76,13 @@ class TakingTests(SynchronousTestCase):
             pool.ended(running[ended])
             running[ended] = pool.take()
             self.assertEqual(running[ended].name.rpartition(".")[2], next_one)
+
+    def test_what_waits_is_there(self) -> None:
+        """Each name is that of a module, or of a folder of some."""
+        repository = Path(__file__).parents[1]
+        for name in WAITING:
+            path = repository / name.replace(".", "/")
+            self.assertTrue(path.is_dir() or [*path.parent.glob(f"{path.name}*.py")], name)
 
     def test_nothing_that_waits(self) -> None:
         """Where nothing waits any more, all processes are busy."""
