@@ -28,6 +28,16 @@ WAITING = (
     "tests.status.test_reporting",
 )
 """How modules begin whose tests wait most of their time, for other processes and for time to go by: seven seconds and more in all."""
+LONG = (
+    "tests.process.test_interpreter",
+    "tests.proxy.downstream.test_h2_waiting",
+    "tests.proxy.sockets.test_reactors",
+    "tests.test_packaging",
+    "tests.translate.hosts.test_host_steps",
+    "tests.translate.test_incremental",
+    "tests.workers.feed.test_feed",
+)
+"""Modules that need four seconds of a processor and more, which are begun first: at the end one process would be at them alone."""
 _BUSY = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 """So many processes always have others, as long as there are any: all processors are busy, and what waits goes by beside that."""
 
@@ -72,7 +82,9 @@ class Shares:
 
     def __init__(self, some: Sequence[Share], busy: int = _BUSY) -> None:
         self._waiting = deque(share for share in some if share.waits)
-        self._others = deque(from_both_ends([share for share in some if not share.waits]))
+        others = [share for share in some if not share.waits]
+        short = from_both_ends([share for share in others if share.name not in LONG])
+        self._others = deque([*(share for share in others if share.name in LONG), *short])
         self._busy = busy
         self._under_way = 0
         """How many of those that do not wait."""

@@ -12,7 +12,7 @@ from typing import Any
 from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
-from tests.handing_out import WAITING, Share, Shares, from_both_ends, hand_out_modules, shares
+from tests.handing_out import LONG, WAITING, Share, Shares, from_both_ends, hand_out_modules, shares
 
 
 def tests_of(*modules: str) -> list[object]:
@@ -77,10 +77,15 @@ class TakingTests(SynchronousTestCase):
             running[ended] = pool.take()
             self.assertEqual(running[ended].name.rpartition(".")[2], next_one)
 
-    def test_what_waits_is_there(self) -> None:
+    def test_long_ones(self) -> None:
+        """What takes long is begun before all that does not."""
+        _, running = self.taken(f"a b {LONG[0]} c", busy=3)
+        self.assertEqual([share.name for share in running], [LONG[0], "a", "c"])
+
+    def test_names(self) -> None:
         """Each name is that of a module, or of a folder of some."""
         repository = Path(__file__).parents[1]
-        for name in WAITING:
+        for name in (*WAITING, *LONG):
             path = repository / name.replace(".", "/")
             self.assertTrue(path.is_dir() or [*path.parent.glob(f"{path.name}*.py")], name)
 
