@@ -58,7 +58,7 @@ class FollowingTests(SynchronousTestCase):
     def left(self) -> int:
         """Return how many routes there are that were replaced."""
         path = self.id() + "/a"
-        return sum(type(one) is Route and one.path == path for one in gc.get_objects())
+        return sum(one.path == path for one in gc.get_objects() if type(one) is Route)
 
     def test_collected(self) -> None:
         """After every few pieces the collector looks at what is young."""
