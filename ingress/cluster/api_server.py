@@ -118,6 +118,7 @@ class ApiServerSource:
         self._namespace_selector = namespace_selector
         self._selected: SelectedNamespaces | None = None
         self._options = options
+        self._needs_of_operator = needs_of_options(options)
         self._kinds = kinds
         self._metrics = metrics or WatchMetrics()
         self._backoff_seconds = backoff_seconds
@@ -428,7 +429,7 @@ class ApiServerSource:
         return rights_awaited(
             needed,
             forbidden,
-            operators=needs_of_options(self._options),
+            operators=self._needs_of_operator,
             namespaces=self._namespaces,
             refused_lists=refused if self._secret_scopes else None,
         )
