@@ -44,13 +44,15 @@ def extensions(arguments: Sequence[str]) -> list["Extension"]:
     return translated(os.environ.get(FOLDER, "build"))
 
 
-def forget_other_sources(folder: Path, package: Path) -> None:
-    """Let all rooms below *folder* be translated anew if any source of *package* has changed; those whose C is the same are not compiled anew.
+def forget_other_sources(folder: Path, package: Path, files: Sequence[str]) -> None:
+    """Let all rooms below *folder* be translated anew if any source of *package* has changed, or which *files* are compiled.
+
+    Those whose C is the same are not compiled anew.
 
     Where mypyc has one room from its cache and translates another, it calls constructors by C functions that are not there,
     namely those of classes that stay Python's.
     """
-    digest = hashlib.sha256()
+    digest = hashlib.sha256("\0".join(files).encode())
     for path in sorted(package.rglob("*.py")):
         digest.update(b"%b\0%b" % (str(path).encode(), hashlib.sha256(path.read_bytes()).digest()))
     sources = folder / "sources"
@@ -65,7 +67,7 @@ def translated(folder: str) -> list["Extension"]:
     from mypyc.build import mypycify
 
     files = compiled_files()
-    forget_other_sources(Path(folder), REPOSITORY / "ingress")
+    forget_other_sources(Path(folder), REPOSITORY / "ingress", files)
     groups: list[tuple[list[str], str | None]] = [
         (some, f"{room}.{LIBRARY}") for room, some in by_room(files).items()
     ]

@@ -12,6 +12,7 @@ from typing import Any, Final
 from mypy_extensions import mypyc_attr
 from OpenSSL import SSL, crypto
 from OpenSSL._util import ffi, lib
+from OpenSSL.SSL import Connection
 
 ACCESS_DENIED = 49
 INTERNAL_ERROR = 80
@@ -70,7 +71,7 @@ _messages = 0
 
 
 @mypyc_attr(native_class=False)
-class ServerConnection(SSL.Connection):
+class ServerConnection(Connection):
     """A connection as pyOpenSSL's own; for a socket it takes a quarter of the time to make.
 
     It reads and writes the socket once it is put on it (``put_on_socket``), and may hear what comes otherwise until then (``hear``).
@@ -158,7 +159,7 @@ def on_server_name(context: SSL.Context, choose: Choose) -> None:
     prints.  *choose* must not raise.
     """
 
-    def called(ssl: object, alert: list[int], _: object) -> int:
+    def called(ssl: object, alert: Any, _: object) -> int:
         connection = _stepping
         if connection is None or connection._ssl != ssl:
             connection = SSL.Connection._reverse_mapping[ssl]
@@ -169,9 +170,12 @@ def on_server_name(context: SSL.Context, choose: Choose) -> None:
         return int(lib.SSL_TLSEXT_ERR_ALERT_FATAL)
 
     refused = lib.SSL_TLSEXT_ERR_ALERT_FATAL
-    # The context keeps the callback alive, in the place where pyOpenSSL has its own.
-    context._tlsext_servername_callback = ffi.callback("int (*)(SSL *, int *, void *)", called, refused)
-    lib.SSL_CTX_set_tlsext_servername_callback(context._context, context._tlsext_servername_callback)
+    # The context keeps the callback alive, in the place where pyOpenSSL has its own, which is of another type.
+    keeper: Any = context
+    callback = keeper._tlsext_servername_callback = ffi.callback(
+        "int (*)(SSL *, int *, void *)", called, refused
+    )
+    lib.SSL_CTX_set_tlsext_servername_callback(context._context, callback)
 
 
 def judge_certificates(connection: SSL.Connection, mode: int, judge: Judge) -> None:
@@ -211,9 +215,10 @@ def speak(context: SSL.Context, protocols: tuple[bytes, ...], before_tls_1_3: tu
     pyOpenSSL's own callback makes a list of all that is offered by copying the rest for each,
     so that an offer of 64 KiB takes as long as dozens of handshakes.
     """
-    # The context keeps the callback alive, in the place where pyOpenSSL has its own.
-    context._alpn_select_callback = _selection(protocols, before_tls_1_3)
-    lib.SSL_CTX_set_alpn_select_cb(context._context, context._alpn_select_callback, ffi.NULL)
+    # The context keeps the callback alive, in the place where pyOpenSSL has its own, which is of another type.
+    keeper: Any = context
+    callback = keeper._alpn_select_callback = _selection(protocols, before_tls_1_3)
+    lib.SSL_CTX_set_alpn_select_cb(context._context, callback, ffi.NULL)
 
 
 @cache
@@ -221,9 +226,7 @@ def _selection(protocols: tuple[bytes, ...], before_tls_1_3: tuple[bytes, ...]) 
     """Make the callback that chooses; all contexts that choose alike have the same one."""
     memory = {name: ffi.new("unsigned char[]", name) for name in protocols + before_tls_1_3}
 
-    def called(
-        ssl: object, out: list[object], size: list[int], offered: object, length: int, _: object
-    ) -> int:
+    def called(ssl: object, out: Any, size: Any, offered: object, length: int, _: object) -> int:
         is_old = lib.SSL_version(ssl) < SSL.TLS1_3_VERSION
         first = _first_of_short if length <= _SHORT_OFFER else first_offered
         name = first(before_tls_1_3 if is_old else protocols, ffi.buffer(offered, length)[:])

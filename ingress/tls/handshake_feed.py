@@ -38,8 +38,9 @@ _LARGEST: Final = _HEADER + RECORD_BYTES + _EXPANSION
 _PEEK: Final = socket.MSG_PEEK
 _RETRY: Final = bytes.fromhex("CF21AD74E59A6111BE1D8C021E65B891C2A211167ABB8C5E079E09E2C8A8339C")
 """The random value of a ServerHello that asks for another hello (RFC 8446 section 4.1.3), ..."""
-_RANDOM: Final = slice(_HEADER + 6, _HEADER + 6 + len(_RETRY))
-"""... and where that lies in what a server says first."""
+_RANDOM: Final = _HEADER + 6
+_RANDOM_END: Final = _RANDOM + 32
+"""... and where that begins and ends in what a server says first."""
 
 
 def end_of_record(octets: bytes, at: int) -> int:
@@ -164,7 +165,9 @@ class HandshakeFeed:
 
     def _is_rest_small(self, said: bytes) -> bool:
         """Whether no message that may still come in the handshake is large, once *said* was sent."""
-        return not self._is_client and said[_RANDOM] != _RETRY and not asks_for_certificate(self._connection)
+        if self._is_client or said[_RANDOM:_RANDOM_END] == _RETRY:
+            return False
+        return not asks_for_certificate(self._connection)
 
     def hear_end(self) -> int:
         """Take a step on the socket, of which OpenSSL finds out, and says, how it has ended."""
