@@ -20,7 +20,7 @@ from ingress.ctl.lint.survey import Subject
 from ingress.ctl.suggestions.suggested_names import SuggestedNames, host_of_url
 from ingress.model.cluster.objects import Kind, ObjectId, ObjectKey, Projection
 from ingress.model.cluster.problems import Problem, Reason
-from ingress.translate.claims import DEFAULT_BACKEND_FIELD, Claim
+from ingress.translate.claims import Claim
 from ingress.translate.hosts.expressions import GUARD_IS_MISSING
 from ingress.translate.readers.ingress.objects import CLASS_ANNOTATION, Ingress
 
@@ -163,7 +163,7 @@ def problem_findings(subject: Subject, meant: SuggestedNames, coverage: Coverage
         found = _finding(subject, problem, claim, unknown)
         if problem.reason is Reason.PATH_CONFLICT and "stands in this Ingress twice" in problem.message:
             found = evolve(found, advice="remove one of them")
-        if problem.reason is Reason.DEFAULT_BACKEND_CONFLICT and problem.field != DEFAULT_BACKEND_FIELD:
+        if problem.reason is Reason.PATH_CONFLICT and at is None:
             found = evolve(found, advice="take the host out of one of the two")
         if problem.reason is Reason.UNSUPPORTED_PATH and _MISWRITTEN.search(problem.message):
             found = evolve(found, advice="correct the expression, which ingress-nginx does not take, either")

@@ -76,12 +76,12 @@ _OF_REASONS: Final[Mapping[Reason, tuple[Level, str, str]]] = {
     Reason.INVALID_RULE: (_ERROR, "A rule serves nothing.", "write paths, or a default backend"),
     Reason.PATH_CONFLICT: (
         _ERROR,
-        "Another Ingress has the same host and path, or this one has it twice; the message names who gets the requests.",
+        "Another Ingress has the same host and path, or all paths of a rule without any, or this one has it twice; the message names who gets the requests.",
         "agree who has the path",
     ),
     Reason.DEFAULT_BACKEND_CONFLICT: (
         _ERROR,
-        "Another Ingress gets the requests that this default backend, or a redirect of a rule without paths, is for.",
+        "Another Ingress gets the requests that this default backend is for.",
         "",
     ),
     Reason.SERVICE_NOT_FOUND: (

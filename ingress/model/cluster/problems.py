@@ -36,7 +36,7 @@ class Reason(StrEnum):
     INVALID_RULE = "InvalidRule"
     """A rule, or the absence of any rule and default backend, that can have no meaning."""
     PATH_CONFLICT = "PathConflict"
-    """Another, older Ingress holds the same host and path."""
+    """Another, older Ingress holds the same host and path, or all those that a rule without paths would answer."""
     DEFAULT_BACKEND_CONFLICT = "DefaultBackendConflict"
     """Another, older Ingress holds the default backend."""
     SERVICE_NOT_FOUND = "ServiceNotFound"

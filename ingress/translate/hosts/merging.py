@@ -162,12 +162,10 @@ def _default_conflict(loser: Claim, winner: Claim, *, has_rules: bool) -> Proble
     else:
         why = f"whose {winner.field} takes every path"
     if loser.field != DEFAULT_BACKEND_FIELD:
-        # A rule without paths, which annotations answer.
+        # A rule without paths, which annotations answer: it stands for all paths, and is no default backend.
         asked = f"host {loser.host}" if loser.host else "all hosts"
         message = f"it has no path of {asked}, so what it asks for there, such as a redirect, has no effect"
-        return _problem(
-            loser, Reason.DEFAULT_BACKEND_CONFLICT, f"{message}: requests go to {winner.owner}, {why}"
-        )
+        return _problem(loser, Reason.PATH_CONFLICT, f"{message}: requests go to {winner.owner}, {why}")
     hosts = f"host {loser.host}, where no rule takes them," if loser.host else "hosts that no rule names"
     message = f"requests for {hosts} go to {winner.owner}, {why}"
     if has_rules and not loser.host:

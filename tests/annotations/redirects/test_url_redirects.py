@@ -242,7 +242,7 @@ class TranslatedTests(ServedCase):
         found = self.serve(redirect, ingress("younger", "/", host="a.test"))
         self.assertEqual([bool(one.filters) for one in found.table.routes], [False])
         (problem,) = self.told(found)
-        self.assertEqual((problem.reason, problem.name), (Reason.DEFAULT_BACKEND_CONFLICT, "a"))
+        self.assertEqual((problem.reason, problem.name), (Reason.PATH_CONFLICT, "a"))
         self.assertEqual(
             problem.message,
             "it has no path of host a.test, so what it asks for there, such as a redirect, has no effect: requests go to"

@@ -80,6 +80,7 @@ class RedirectWithoutPathsTests(CtlCase):
         text = self.run_command("lint", self.manifest(f"{without_paths}---\n{manifest()}")).stdout
         self.assertIn("such as a redirect, has no effect", " ".join(text.split()))
         self.assertIn("→ take the host out of one of the two\n", text)
+        self.assertIn(" PathConflict\n", text)
 
 
 class ConcernTests(CtlCase):
