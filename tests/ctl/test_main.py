@@ -1,12 +1,19 @@
 """The commands as a whole: their list, and what becomes of mistakes."""
 
+import os
+import signal
 import subprocess
 import sys
+from collections.abc import Mapping
+from pathlib import Path
+from select import select
 
+import yaml
 from click import Context
 
 from ingress.ctl.main import COMMANDS, commands
 from tests.ctl.ctl_case import CtlCase, ingress
+from tests.fakes.apiserver.kubeconfig import kubeconfig
 
 
 class CommandsTests(CtlCase):
@@ -162,3 +169,58 @@ class OutputTests(CtlCase):
     def test_nobody_has_to_listen_to_what_is_beside_the_answer(self) -> None:
         """Standard error may be closed."""
         self.assertEqual(self.ended("2>&-", "lint", self.manifest(ingress())), (0, ""))
+
+
+class EndedTests(CtlCase):
+    """A command that is ended takes with it what it has started, which is in sessions of its own and so gets no signal."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.pipe = Path(self.mktemp()).resolve()
+        os.mkfifo(self.pipe)
+        # More than a pipe holds: once all of it is written, somebody reads.
+        text = f"#!/bin/sh\nexec 3> '{self.pipe}'\nhead -c 100000 /dev/zero\necho >&3\nsleep 120\n"
+        self.program = Path(self.manifest(text, "bin/kubectl")).resolve()
+        self.program.chmod(0o700)
+
+    def assert_all_end(
+        self, number: signal.Signals, *arguments: str, environ: Mapping[str, str] = os.environ
+    ) -> None:
+        """Fail unless ``ingressctl`` ends by the signal *number*, as shells say it, with the program that it runs then."""
+        command = [sys.executable, "-c", _RUN, *arguments]
+        # Nobody has the other end of it any more once all of them have ended.
+        reader = os.open(self.pipe, os.O_RDONLY | os.O_NONBLOCK)
+        self.addCleanup(os.close, reader)
+        with subprocess.Popen(command, stderr=subprocess.PIPE, env=environ) as process:
+            self.assertEqual(self.next_of(reader), b"\n")
+            process.send_signal(number)
+            self.assertEqual(self.next_of(reader), b"")
+            process.communicate()
+        self.assertEqual(process.returncode, 128 + number)
+
+    def next_of(self, reader: int) -> bytes:
+        """Return what comes next over a pipe, nothing at its end."""
+        self.assertEqual(select([reader], [], [], 60.0)[0], [reader])
+        return os.read(reader, 100)
+
+    def test_credential_plugin(self) -> None:
+        """The program of a kubeconfig that says who we are."""
+        found = yaml.safe_load(kubeconfig("https://127.0.0.1:9", None, None))
+        plugin = {"apiVersion": "client.authentication.k8s.io/v1", "command": str(self.program)}
+        found["users"][0]["user"] = {"exec": {**plugin, "interactiveMode": "Never"}}
+        path = self.manifest(yaml.safe_dump(found), "kubeconfig")
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            self.assert_all_end(number, "lint", "--live", f"--kubeconfig={path}")
+
+    def test_kustomize(self) -> None:
+        """The program that builds a kustomization, also where it is the user who ends all."""
+        folder = Path(self.manifest("namePrefix: x-\nresources: []\n", "overlay/kustomization.yaml")).parent
+        environ = {**os.environ, "PATH": f"{self.program.parent}:/bin:/usr/bin"}
+        for number in (signal.SIGTERM, signal.SIGINT):
+            self.assert_all_end(number, "lint", str(folder), environ=environ)
+
+    def test_ignored(self) -> None:
+        """What whoever started it has it ignore is ignored, as with nohup."""
+        program = f"import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN); {_BROKEN.format('signal.raise_signal(signal.SIGHUP)')}; {_RUN}"
+        found = subprocess.run([sys.executable, "-c", program, "version"])
+        self.assertEqual(found.returncode, 0)

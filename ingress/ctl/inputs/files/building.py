@@ -7,9 +7,9 @@ import selectors
 import shutil
 import signal
 import subprocess
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from time import monotonic
 from typing import Final
 
@@ -62,20 +62,63 @@ def build_all(
     is_network_allowed: bool = False,
     seconds: float = SECONDS,
     most_bytes: int = MOST_BYTES,
-) -> Iterator[Built]:
-    """Build *folders*, a few at once; yield what came of each, in their order."""
+) -> Generator[Built, None, None]:
+    """Build *folders*, a few at once; yield what came of each, in their order.
+
+    What runs is ended once nobody wants to know any more, be it that our own process is to end.
+    """
     environment = dict(os.environ) if is_network_allowed else {**os.environ, **_NO_NETWORK}
+    running = _Running()
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        yield from pool.map(
-            lambda folder: _build(
-                (*command, os.path.abspath(folder)), folder, environment, seconds, most_bytes
-            ),
-            folders,
-        )
+        try:
+            yield from pool.map(
+                lambda folder: _build(
+                    (*command, os.path.abspath(folder)), folder, environment, seconds, most_bytes, running
+                ),
+                folders,
+            )
+        finally:
+            # What was not begun has been called off; the pool waits for what runs.
+            running.end()
+
+
+class _Running:
+    """The programs that run, which end once nobody wants to know what comes of them: a signal to us is none to them.
+
+    Threads: any.
+    """
+
+    def __init__(self) -> None:
+        self._processes: set[subprocess.Popen[bytes]] = set()
+        self._is_over = False
+
+    @contextmanager
+    def one(self, process: "subprocess.Popen[bytes]") -> Iterator[None]:
+        """Have *process* end with the others meanwhile."""
+        self._processes.add(process)
+        # In this order, as end() looks at both in the other one.
+        if self._is_over:
+            _end(process)
+        try:
+            yield
+        finally:
+            self._processes.discard(process)
+
+    def end(self) -> None:
+        """End all that run, and whatever is started from now on."""
+        self._is_over = True
+        for process in tuple(self._processes):
+            if process.returncode is None:
+                _end(process)
 
 
 def _build(
-    command: tuple[str, ...], folder: str, environment: Mapping[str, str], seconds: float, most_bytes: int
+    command: tuple[str, ...],
+    folder: str,
+    environment: Mapping[str, str],
+    seconds: float,
+    most_bytes: int,
+    running: _Running,
 ) -> Built:
     name = " ".join((os.path.basename(command[0]), *command[1:-1]))
     try:
@@ -89,7 +132,7 @@ def _build(
         )
     except OSError as error:
         return Built(folder, fault=f"{name} cannot be run: {error.strerror or error}")
-    with process:
+    with process, running.one(process):
         deadline = monotonic() + seconds
         content, complaint, is_whole = _outputs(process, deadline, most_bytes)
         if is_whole:

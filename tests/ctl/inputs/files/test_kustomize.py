@@ -315,6 +315,18 @@ class BoundsTests(KustomizeCase):
         )
         self.assertLess(len(told), 700)
 
+    def test_nobody_wants_to_know(self) -> None:
+        """One that runs when nobody asks for more is ended, and not waited for."""
+        survived = self.programs.resolve() / "survived"
+        self.program(
+            "kubectl",
+            f"#!/bin/sh\ncase $2 in *b) sleep 60; touch '{survived}' ;; esac\n",
+        )
+        found = build_all((str(self.programs.resolve() / "kubectl"), "kustomize"), ["a", "b"], seconds=120.0)
+        self.assertEqual(next(found).fault, "")
+        found.close()
+        self.assertFalse(survived.exists())
+
     def test_a_program_that_cannot_be_run(self) -> None:
         """That is told, too."""
         (one,) = build_all((str(self.folder), "kustomize"), ["x"])
