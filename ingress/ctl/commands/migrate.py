@@ -60,7 +60,9 @@ _SUFFIXES: Final = {".html": "html", ".htm": "html", ".json": "json"}
     type=click.Choice(FORMATS),
     help="The format; without it by the name of --output-file, else markdown.",
 )
-@click.option("--output-file", metavar="FILE", type=click.Path(), help="Write the page there.")
+@click.option(
+    "--output-file", metavar="FILE", type=click.Path(), help="Write the page there; - is standard output."
+)
 @click.option(
     "--owner-label",
     "owner_labels",
@@ -99,7 +101,7 @@ def command(
             raise Mistake("--owner-label and --patches are for the report without --compare")
         text, status = _compared(comparison, paths, options, source, form)
         try:
-            _put(text, output_file)
+            _put(text, output_file, "the requests" if comparison.dry_run else "the comparison")
         except Mistake:
             # It took minutes, and is not lost for a name.
             say(text.removesuffix("\n"))
@@ -112,7 +114,7 @@ def command(
     text = _text(given, migration, asked, form, read)
     if patches_directory is not None:
         _write_patches(migration, Path(patches_directory), read)
-    _put(text, output_file)
+    _put(text, output_file, f"the report of {number_of(migration.count.whole, 'Ingress')}")
 
 
 def _compared(
@@ -129,11 +131,12 @@ def _compared(
     return compare(comparison, given, form)
 
 
-def _put(text: str, output_file: str | None) -> None:
-    if output_file is None:
+def _put(text: str, output_file: str | None, what: str) -> None:
+    if output_file is None or output_file == "-":
         say(text.removesuffix("\n"))
     else:
         _write(Path(output_file), text)
+        tell(printable(f"wrote {what} into {output_file}"))
 
 
 def _text(given: Input, migration: Migration, asked: Asked, output: str, read: ReadFile) -> str:

@@ -131,6 +131,7 @@ class CompareCommandTests(CtlCase):
         path = self.folder / "page.html"
         result = self.compare(f"--output-file={path}", requests="http://shop.test/\n")
         self.assertEqual(result.stdout, "")
+        self.assertTrue(result.stderr.endswith(f"wrote the comparison into {path}\n"), result.stderr)
         self.assertIn("<!DOCTYPE html>", path.read_text("utf-8"))
 
     def test_output_file_that_cannot_be_written(self) -> None:

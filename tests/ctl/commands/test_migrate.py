@@ -221,6 +221,18 @@ class PageTests(MigrateCase):
             self.assertTrue(Path(target).read_text("utf-8").startswith(begins), name)
         self.assertTrue(self.page(path, "--output", "html").startswith("<!DOCTYPE html>"))
 
+    def test_what_was_written_is_told(self) -> None:
+        """One line beside the answer, which is empty, names the file; ``-`` is standard output, of which nothing is told."""
+        path = self.manifest(ingress())
+        target = str(self.folder / "a.md")
+        result = self.run_command("migrate", path, "--output-file", target)
+        self.assertEqual(
+            (result.stdout, result.stderr), ("", f"wrote the report of 1 Ingress into {target}\n")
+        )
+        result = self.run_command("migrate", path, "--output-file", "-")
+        self.assertTrue(result.stdout.startswith("# Moving"))
+        self.assertEqual(result.stderr, "")
+
     def test_a_page_that_cannot_be_written_is_a_mistake(self) -> None:
         """One line, with the file, and status 2."""
         path = self.manifest(ingress())
