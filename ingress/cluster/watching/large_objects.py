@@ -4,10 +4,10 @@ Decoding keeps the interpreter from all other threads: for 18 milliseconds where
 takes them, and for 6 more when what was decoded is freed.  So long lists of objects are cut out of the text, some dozen KB at a time, each
 of which is decoded by itself, and what is left of the text in the end.
 
-A list is cut where an element begins as its first one does, such as ``{"host":``, since an API server writes all of them alike.  That
-such a place is in the list itself, and not somewhere below, follows from JSON: what stands between two of them is a list of whole
-elements, or is none at all.  That the list is one, and no part of a text, is seen in the end: a number stands in its place, which has to be
-found at the beginning of a list.  Whatever is otherwise has the text decoded as a whole.
+A list is cut where elements begin alike, such as ``{"host":``, since an API server writes nearly all of them so; what begins otherwise is
+left in the text.  That such a place is in the list itself, and not somewhere below, follows from JSON: what stands between two of them is a
+list of whole elements, or is none at all.  That the list is one, and no part of a text, is seen in the end: a number stands in its place,
+which has to be found in a list.  Whatever is otherwise has the text decoded as a whole.
 """
 
 import re
@@ -31,7 +31,8 @@ _MOST_SHORT: Final = 64
 _LET_GO_AT_ONCE: Final = 500
 _LOOKS_A_STEP: Final = 64
 
-_find_list = re.compile(rb'\[(\{"[^"\\]{1,64}":)').search
+_FINDS: Final = tuple(re.compile(first + rb'(\{"[^"\\]{1,64}":)').search for first in (rb"\[", rb","))
+"""Finds how the first element of a list begins, or a later one: by two expressions, each of which is looked for by its first bytes."""
 _MARK: Final = b"-73409583120"
 """Begins the numbers that stand in the place of what was cut out."""
 
@@ -59,15 +60,22 @@ def decoding(text: bytes) -> Stepwise[InPieces]:
     # What is left of the text, and what was cut out of it, list by list.
     left: list[bytes] = []
     cut: list[list[Any]] = []
-    # By how elements begin: how far it is known that no piece ends.
+    # By how elements begin: how far it is known that no piece ends, and none begins.
     looked_to: dict[bytes, int] = {}
+    none_before: dict[bytes, int] = {}
+    beginnings = _Beginnings(text)
     at = taken = doubts = looks = 0
-    while doubts < _MOST_DOUBTS and len(looked_to) < _MOST_SHORT and (begins := _find_list(text, at)):
+    # Whatever begins later has no piece behind it.
+    last = len(text) - PIECE_BYTES
+    while doubts < _MOST_DOUBTS and len(looked_to) < _MOST_SHORT and (begins := beginnings.at_or_after(at)):
+        at = begin = first = begins.start(1)
+        if at > last:
+            break
         looks += 1
         if not looks % _LOOKS_A_STEP:
             yield
-        begin = first = begins.start(1)
-        begin_there = -1
+        if at < none_before.get(begins[1], 0):
+            continue
         elements: list[Any] = []
         while (end := _end_of_piece(text, begin, begins[1], looked_to)) >= 0:
             try:
@@ -75,7 +83,7 @@ def decoding(text: bytes) -> Stepwise[InPieces]:
             except ValueError:
                 # That place is in another list, the last one that begins before it, as a rule.
                 doubts += 1
-                begin_there = text.rfind(b"[" + begins[1], begin, end)
+                none_before[begins[1]] = max(begin + 1, text.rfind(b"[" + begins[1], begin, end))
                 break
             assert isinstance(piece, list), "so its brackets say"
             elements += piece
@@ -84,9 +92,8 @@ def decoding(text: bytes) -> Stepwise[InPieces]:
         if begin > first:
             left += text[taken:first], b"%b%06d," % (_MARK, len(cut))
             cut.append(elements)
-            taken = begin
-        # There may be long lists in the elements, too.
-        at = max(begin, begin_there)
+            # There may be long lists in the elements that are left, too.
+            at = taken = begin
     if not cut:
         return InPieces(decoded(text))
     left.append(text[taken:])
@@ -94,6 +101,25 @@ def decoding(text: bytes) -> Stepwise[InPieces]:
     yield
     lists = _put_back(value, cut)
     return InPieces(decoded(text)) if lists is None else InPieces(value, lists)
+
+
+class _Beginnings:
+    """Where elements of lists begin in a text."""
+
+    def __init__(self, text: bytes) -> None:
+        self._text = text
+        self._found = [find(text) for find in _FINDS]
+
+    def at_or_after(self, at: int) -> "re.Match[bytes] | None":
+        """Return the first beginning that is looked for from *at* on, which is no less than before, as the group 1; None for no more."""
+        nearest = None
+        for place, find in enumerate(_FINDS):
+            found = self._found[place]
+            if found is not None and found.start() < at:
+                found = self._found[place] = find(self._text, at)
+            if found is not None and (nearest is None or found.start() < nearest.start()):
+                nearest = found
+        return nearest
 
 
 def _end_of_piece(text: bytes, begin: int, beginning: bytes, looked_to: dict[bytes, int]) -> int:
@@ -111,23 +137,24 @@ def _end_of_piece(text: bytes, begin: int, beginning: bytes, looked_to: dict[byt
 
 def _put_back(value: object, cut: list[list[Any]]) -> list[list[Any]] | None:
     """Put the elements of *cut* in the places in *value* that their numbers have; return the lists, None where one has no place."""
-    lists: dict[int, list[Any]] = {}
+    places: list[tuple[list[Any], int, int]] = []
     first_mark = int(_MARK + b"000000")
     waiting = [value]
     while waiting:
         one = waiting.pop()
         if type(one) is dict:
             waiting += one.values()
-        elif type(one) is list and one:
-            mark = one[0]
-            number = first_mark - mark if type(mark) is int else -1
-            if 0 <= number < len(cut):
-                waiting += one[1:]
-                lists[number] = one
-            else:
-                waiting += one
-    if len(lists) < len(cut):
+        elif type(one) is list:
+            waiting += one
+            for place, mark in enumerate(one):
+                if type(mark) is int and 0 <= first_mark - mark < len(cut):
+                    places.append((one, place, first_mark - mark))
+    if len(places) < len(cut):
         return None
-    for number, some in lists.items():
-        some[:1] = cut[number]
-    return list(lists.values())
+    lists: list[list[Any]] = []
+    # From the end of each list on, where the places before it stay as they are.
+    for one, place, number in reversed(places):
+        one[place : place + 1] = cut[number]
+        if not lists or lists[-1] is not one:
+            lists.append(one)
+    return lists

@@ -67,6 +67,21 @@ class PiecesTests(SynchronousTestCase):
             self.assertLess(max(self.sizes), 7 * PIECE_BYTES)
             self.assertGreater(len(found.lists), 0)
 
+    def test_that_begin_otherwise(self) -> None:
+        """Elements that begin otherwise than those around them, be it the first one, leave the others in pieces."""
+        no_host = {"http": {"paths": [PATH]}}
+        no_path = {name: PATH[name] for name in ("pathType", "backend")}
+        for rules in (
+            [no_host, *map(a_rule, range(8000))],
+            [{"http": {"paths": [PATH] * 12}}, *(a_rule(number, paths=12) for number in range(900))],
+            [*map(a_rule, range(3000)), no_host, *map(a_rule, range(3000)), no_host, no_host],
+            [{"http": {"paths": [no_path, *[PATH] * 9000]}}],
+            [*[no_host] * 3000, *map(a_rule, range(3000))],
+        ):
+            found = self.check(an_ingress(rules))
+            self.assertLess(max(self.sizes), 7 * PIECE_BYTES)
+            self.assertGreater(len(found.lists), 0)
+
     def test_small(self) -> None:
         """What has no long list is decoded as it is."""
         found = self.check(an_ingress([a_rule(number) for number in range(20)]))
