@@ -180,6 +180,8 @@ def ingress_of(
     if len(rules) > len([rule for rule in rules if "host" in rule]):
         # It would get what is for hosts that no set names, which is told, and there is nobody's.
         spec.pop("defaultBackend", None)
+        # That is younger, and hosts of other sets would have their redirects so.
+        annotations.pop("relative-redirects", None)
     named = [rule["host"] for rule in rules if "host" in rule]
     if named and chance.random() < (0.35 if kind in ("redirect", "all") else 0.08):
         spec["tls"] = [{"hosts": named}]
@@ -203,6 +205,9 @@ def agree(ingresses: Sequence[Placed]) -> None:
     for placed in ingresses:
         for rule in placed.thing["spec"].get("rules", ()):
             for path in rule.get("http", {}).get("paths", ()):
+                if "host" not in rule:
+                    # What an escape stands for is no path there, which is told, and hosts of other sets would ask for it.
+                    path["path"] = path["path"].replace("%20", "")
                 if path["path"] == "/" and "host" not in rule:
                     # Of type Exact, beside expressions, it would get here what is for hosts that no set names, which is told.
                     path["pathType"] = "Prefix"

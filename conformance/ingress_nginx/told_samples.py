@@ -43,13 +43,20 @@ class Seen:
         return [path for _, path in self.typed_paths()]
 
     def typed_paths(self) -> list[tuple[str, str]]:
-        """All paths, each behind its type."""
+        """All paths that the host asked for may have, each behind its type: those of its rules, or of all where it has none."""
+        rules = [rule for placed in self.sample.ingresses for rule in placed.thing["spec"].get("rules", ())]
+        host = self.host()
+        of_host = [rule for rule in rules if takes(rule.get("host", ""), host)]
+        is_alias = any(host in value.split(",") for value in self.annotations("server-alias"))
         return [
             (path["pathType"], path["path"])
-            for placed in self.sample.ingresses
-            for rule in placed.thing["spec"].get("rules", ())
+            for rule in (rules if is_alias or not of_host else of_host)
             for path in rule.get("http", {}).get("paths", ())
         ]
+
+    def host(self) -> str:
+        """The host that is asked for, as rules write it."""
+        return plain(self.ask.host).partition(":")[0].replace("host", "HOST")
 
     def tls_hosts(self) -> list[str]:
         tls = [one for placed in self.sample.ingresses for one in placed.thing["spec"].get("tls", ())]
@@ -57,6 +64,11 @@ class Seen:
 
     def whats(self) -> set[str]:
         return {one.what for one in self.different}
+
+
+def takes(host: str, asked: str) -> bool:
+    """Whether a rule for *host* may be one for *asked*, or for a host below it."""
+    return not host or asked == host or (host.startswith("*.") and asked.endswith(host[1:]))
 
 
 def served(outcome: Outcome) -> set[str]:
@@ -157,6 +169,14 @@ def is_slash_after_https(seen: Seen) -> bool:
     return seen.reference.got.status == 301 and location(seen.ours).startswith("https://")
 
 
+def is_relative(seen: Seen) -> bool:
+    """The same redirect, without scheme and host, as an Ingress asks for by an annotation that is younger than that ingress-nginx."""
+    if seen.whats() != {"answer.field.location"} or not seen.annotations("relative-redirects"):
+        return False
+    one, ours = urlsplit(location(seen.reference)), location(seen.ours)
+    return ours.startswith("/") and one._replace(scheme="", netloc="").geturl() == ours
+
+
 def is_page_of_nobody(seen: Seen) -> bool:
     """An error that is replaced where there is nobody to replace it."""
     asked_for = any(str(seen.ours.got.status) in value for value in seen.annotations("custom-http-errors"))
@@ -206,7 +226,7 @@ def has_empty_rule(seen: Seen) -> bool:
 def is_alias_of_several(seen: Seen) -> bool:
     """An alias of one of several Ingresses that have some: there those of one of them count alone, for each host."""
     values = seen.annotations("server-alias")
-    host = plain(seen.ask.host).partition(":")[0].replace("host", "HOST")
+    host = seen.host()
     named = any(host in value.split(",") for value in values)
     nobody = next(
         (one for one in (seen.reference, seen.ours) if one.got.status == REST and not one.arrivals), None
@@ -214,21 +234,30 @@ def is_alias_of_several(seen: Seen) -> bool:
     if not named or len(values) < 2:
         return False
     if nobody is None:
-        return _has_hosts_of_several(seen, host)
+        return _is_left_to_others(seen, host)
     # To whom the host is nobody's, it is for whoever takes such ones; that may be another set.
     return nobody is seen.reference or not may_take(seen)
 
 
-def _has_hosts_of_several(seen: Seen, alias: str) -> bool:
-    """Whether who asks for *alias* has rules for several hosts, of one of which another Ingress that has aliases has, too."""
+def _is_left_to_others(seen: Seen, alias: str) -> bool:
+    """Whether *alias* may be skipped for one host, and be another's then.
+
+    Who asks for it has a host of which another Ingress that has aliases has rules, too, and several hosts; or there is a wildcard above it.
+    """
     asking = [
         ({rule.get("host", "") for rule in placed.thing["spec"].get("rules", ())}, value.split(","))
         for placed in seen.sample.ingresses
         if (value := placed.thing["metadata"]["annotations"].get(f"{PREFIX}server-alias"))
     ]
+    hosts_of_rules = {
+        rule.get("host", "")
+        for placed in seen.sample.ingresses
+        for rule in placed.thing["spec"].get("rules", ())
+    }
+    is_below = any(host != alias and takes(host, alias) for host in hosts_of_rules)
     return any(
         alias in aliases
-        and len(hosts) > 1
+        and (len(hosts) > 1 or is_below)
         and any(hosts & others for others, _ in asking if others is not hosts)
         for hosts, aliases in asking
     )
@@ -249,7 +278,7 @@ def is_redirect_without_path(seen: Seen) -> bool:
 def is_below_wildcard(seen: Seen) -> bool:
     """Plain HTTP to a host whose wildcard alone is in spec.tls."""
     wildcards = [host[1:] for host in seen.tls_hosts() if host.startswith("*.")]
-    name = plain(seen.ask.host).partition(":")[0].replace("host", "HOST")
+    name = seen.host()
     below = any(name.endswith(end) for end in wildcards)
     return below and name not in seen.tls_hosts() and location(seen.ours).startswith("https://")
 
@@ -265,6 +294,7 @@ RULES: tuple[tuple[Callable[[Seen], bool], str], ...] = (
     (has_parameters, documents.EVERYBODY),
     (is_captured, documents.TARGETS),
     (is_slash_after_https, "docs/redirects.md#redirects"),
+    (is_relative, documents.VERSIONS),
     (is_page_of_nobody, documents.ERRORS),
     (is_canary_of_others, documents.CANARIES),
     (is_www_of_nobody, documents.FURTHER_HOSTS),

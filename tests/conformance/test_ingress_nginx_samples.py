@@ -51,6 +51,25 @@ class SamplingTests(SynchronousTestCase):
         for spec in for_all:
             self.assertNotIn("defaultBackend", spec)
 
+    def test_no_relative_redirect_is_for_all_hosts(self) -> None:
+        """Redirects of hosts of the other sets would be so, of which nobody of theirs has said a word."""
+        sets = [sampling.sample(1, number * sampling.BATCH) for number in range(100)]
+        asking = [
+            placed.thing
+            for one in sets
+            for placed in one.ingresses
+            if f"{PREFIX}relative-redirects" in placed.thing["metadata"]["annotations"]
+        ]
+        self.assertTrue(asking)
+        self.assertFalse(any(map(sampling.is_for_all, asking)))
+
+    def test_no_escape_is_for_all_hosts(self) -> None:
+        """Nor is a path with an escape in it, which hosts of the other sets may ask for."""
+        sets = [sampling.sample(1, number * sampling.BATCH) for number in range(100)]
+        found = [path["path"] for one in sets for host, path in paths_of(one) if not host]
+        self.assertGreater(len(found), 20)
+        self.assertFalse([path for path in found if "%" in path])
+
     def test_no_exact_root_is_for_all_hosts(self) -> None:
         """Beside expressions it would answer for hosts of the other sets that nobody names."""
         sets = [sampling.sample(1, number * sampling.BATCH) for number in range(300)]

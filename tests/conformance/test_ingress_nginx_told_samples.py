@@ -102,6 +102,20 @@ class ToldTests(SynchronousTestCase):
             self.assertEqual(rule_of(one, Ask(target), answer(404), secure), "", target)
         self.assertEqual(rule_of(placed(), Ask(), answer(403), answer(200, "a")), "")
 
+    def test_what_a_path_of_another_host_would_take(self) -> None:
+        """That is no path of the host that is asked for, unless the one is an alias of the other."""
+        for host, more, rule in (
+            ("a.HOST", {}, "is_rest"),
+            ("HOST", {}, ""),
+            ("b.HOST", {}, ""),
+            ("a.HOST", {"server_alias": "a.HOST"}, ""),
+        ):
+            one = placed("/b", default="b", **more)
+            one.thing["spec"]["rules"].append({"host": "a.HOST"})
+            # A rule without paths has a way of its own to be told.
+            found = rule_of(one, Ask("/b", host=host), answer(404), answer(403))
+            self.assertEqual(found, rule, (host, more))
+
     def test_slash_of_it(self) -> None:
         """Whether the slash at the end is kept, where a default backend takes it and one Ingress asks for that; nothing else of the URL."""
         one = placed(default="b", preserve_trailing_slash="true")
@@ -173,6 +187,18 @@ class ToldTests(SynchronousTestCase):
         self.assertEqual(rule_of(www, Ask(), answer(404), there), "is_www_of_nobody")
         self.assertEqual(rule_of(placed(), Ask(), answer(404), there), "")
 
+    def test_relative(self) -> None:
+        """The same redirect without scheme and host, where an Ingress of the set asks for that."""
+        for one, ours, rule in (
+            (placed(relative_redirects="true"), "/a/?q", "is_relative"),
+            (placed(relative_redirects="true"), "/a/", ""),
+            (placed(relative_redirects="true"), "http://HOST/a/?q", ""),
+            (placed(), "/a/?q", ""),
+        ):
+            theirs = answer(302, location="https://HOST/a/?q")
+            found = rule_of(one, Ask(), theirs, answer(302, location=ours), "answer.field.location")
+            self.assertEqual(found, rule, ours)
+
     def test_below_a_wildcard(self) -> None:
         """That is in spec.tls; a host that is named there itself redirects in both."""
         secure = answer(308, location="https://a.HOST/a")
@@ -210,13 +236,19 @@ class ToldTests(SynchronousTestCase):
             self.assertEqual(told.partition("(")[2].rstrip(")"), rule, target)
 
     def test_alias_of_several_hosts(self) -> None:
-        """Where another Ingress' aliases count for one of them, the alias is of the next one there."""
+        """Where another Ingress' aliases count for one of them, the alias is of the next one there, or of a wildcard."""
         one, other = placed(server_alias="alias.HOST"), placed(server_alias="other.HOST")
         several = placed(server_alias="other.HOST")
         several.thing["spec"]["rules"].append({**several.thing["spec"]["rules"][0], "host": "a.HOST"})
+        wildcard, elsewhere = placed(), placed()
+        wildcard.thing["spec"]["rules"][0]["host"] = "*.HOST"
+        elsewhere.thing["spec"]["rules"][0]["host"] = "*.a.HOST"
         for ingresses, rule in (
             ((one, several), "is_alias_of_several"),
             ((one, other), ""),
+            ((one, other, wildcard), "is_alias_of_several"),
+            ((one, other, elsewhere), ""),
+            ((other, wildcard), ""),
             ((several,), ""),
         ):
             ask = Ask(host="other.HOST")
