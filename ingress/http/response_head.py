@@ -26,6 +26,9 @@ from ingress.http.grammar import (
 
 _match_beginning: Final = re.compile(rb"HTTP/1\.[01] [1-9][0-9][0-9][ \r]").match
 _SHORTEST: Final = b"HTTP/1.1 200 "
+MAX_INTERIM_BYTES: Final = 128 * 1024
+"""Of all interim heads before one answer, as ``interim_bytes`` counts them; more is a flood."""
+_LEAST_INTERIM: Final = 4 * 1024
 _SHOWN: Final = 24
 """Bytes of what is no head that the log shows."""
 _match_status_line: Final = re.compile(
@@ -110,6 +113,11 @@ class ResponseHead:
 
     def __repr__(self) -> str:
         return f"<ResponseHead {self.status}>"
+
+
+def interim_bytes(head: ResponseHead) -> int:
+    """Return what an interim *head* counts as, of ``MAX_INTERIM_BYTES``: so that there are at most 32, however small."""
+    return max(_LEAST_INTERIM, len(head.start))
 
 
 known_heads: Final[dict[bytes, ResponseHead]] = {}

@@ -16,7 +16,7 @@ from typing import Final, Protocol, TypeVar
 from mypy_extensions import mypyc_attr
 
 from ingress.http.grammar import Sightings
-from ingress.http.response_head import ResponseHead
+from ingress.http.response_head import MAX_INTERIM_BYTES, ResponseHead, interim_bytes
 from ingress.http2.block_decoder import (
     MEMO_BLOCK_BYTES,
     MEMO_BLOCKS,
@@ -53,8 +53,6 @@ FIRST_WINDOW: Final = 16 * 1024
 """What may come of an answer before any of it is taken: of so much a hundred streams may wait for one client."""
 ANSWER_WINDOW: Final = 64 * 1024
 """What may come ahead of one that is being taken."""
-MAX_INTERIM: Final = 32
-"""1xx answers to one request; more is a flood."""
 MAX_UNTAKEN: Final = 4 * 1024 * 1024
 """Bytes that were sent at once while the endpoint took none.  The heads of a hundred requests are 3.2 MB at most."""
 _FRAME_SHARE: Final = 1 / 8
@@ -95,6 +93,7 @@ class ClientStream(Stream):
         self.knows_head = False
         """Whether the head of the final answer came."""
         self._interims = 0
+        """What the interim heads count as that came."""
 
     # What takes the answer
 
@@ -146,9 +145,9 @@ class ClientStream(Stream):
         if head.status < 200:
             if ended:
                 raise Malformed("an interim answer, and nothing behind it")
-            self._interims += 1
-            if self._interims > MAX_INTERIM:
-                raise StreamFault(ErrorCode.ENHANCE_YOUR_CALM, "too many interim answers")
+            self._interims += interim_bytes(head)
+            if self._interims > MAX_INTERIM_BYTES:
+                raise StreamFault(ErrorCode.ENHANCE_YOUR_CALM, "too many or too large interim answers")
             self.interim(head)
             return
         if not head.has_body:

@@ -290,7 +290,8 @@ class Stream:
             elif not sent:
                 frames.append(pack_head(0, 0, DATA, END_STREAM, self.id))
         if frames:
-            outgoing.write(b"".join(frames))
+            # Trailers alone have no window, and may come while the transport is full.
+            outgoing.send_at_once(b"".join(frames))
         if is_over:
             self.local_ended = True
             self.connection.stream_sent(self)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from ingress.http2.client import (
     ASSUMED_STREAMS,
     FIRST_WINDOW,
-    MAX_INTERIM,
 )
 from ingress.http2.faults import ErrorCode
 from ingress.http2.frames import FRAME_BYTES, LAST_STREAM
@@ -170,13 +169,17 @@ class AnswerTests(ClientCase):
         self.assertEqual(self.resets(), [])
 
     def test_interim(self) -> None:
-        """1xx heads come before, but not without bound."""
+        """1xx heads come before, but not without bound, in number and in bytes."""
         stream = self.ask()
         self.server.send(headers(1, HINTS, ended=False) * 2, headers(1, OK))
         self.assertEqual(stream.seen, [103, 103, (200, True)])
         stream = self.ask()
-        self.server.send(headers(3, HINTS, ended=False) * (MAX_INTERIM + 1))
-        self.assertEqual(stream.seen[-1], f"broken {int(ErrorCode.ENHANCE_YOUR_CALM)}")
+        self.server.send(headers(3, HINTS, ended=False) * 33)
+        self.assertEqual(stream.seen, [103] * 32 + [f"broken {int(ErrorCode.ENHANCE_YOUR_CALM)}"])
+        stream = self.ask()
+        large = block([(b":status", b"103"), (b"x", b"y" * 16_000)])
+        self.server.send(headers(5, large, ended=False) * 9)
+        self.assertEqual(stream.seen, [103] * 8 + [f"broken {int(ErrorCode.ENHANCE_YOUR_CALM)}"])
 
     def test_without_a_body(self) -> None:
         """What answers HEAD, 204 and 304 have no body, whatever length they tell of."""

@@ -29,6 +29,9 @@ MEMO_SECONDS: Final = 5.0
 """How long a connection of HTTP/2 at rest remembers what its client sends again and again."""
 MAX_WAITING: Final = 640 * 1024
 """Bytes of answers that wait with their streams on a connection of HTTP/2; what else is asked for waits at its endpoint."""
+MAX_UNTAKEN: Final = 4 * 1024 * 1024
+"""Bytes of heads and trailers that a client of HTTP/2 leaves untaken before its connection is cut: those of its 128 requests, at 32 KiB
+each.  Nothing but endpoints that speak HTTP/2 can bring as many, for these cannot be had to wait with them."""
 ABOVE_WATERMARK_SECONDS: Final = 5.0
 """How long a stream may wait for credit of its own on a connection where so much waits."""
 MAX_AHEAD: Final = 64 * 1024
@@ -43,8 +46,6 @@ SMALL_HELD: Final = 1024
 DECISION_SECONDS: Final = 60.0
 """How long a request, or an answer, waits for what one of its filters awaits."""
 
-MAX_INTERIM: Final = 32
-"""1xx answers to one request; more is a flood."""
 UPSTREAM_IDLE_SECONDS: Final = 60.0
 """How long an unused connection is kept; ingress-nginx ``upstream-keepalive-timeout`` 60 s."""
 MAX_UPSTREAM_IDLE: Final = 320

@@ -1,11 +1,14 @@
 """How much a session keeps of answers that its client does not take.
 
 A stream that cannot send stops its endpoint, but only after a first piece was read, and the first
-pieces of a hundred answers are megabytes.  So there is a high watermark for all that waits on one connection: above it all
-its streams have their endpoints wait, and what these say stays in the kernel.  They go on below the low one, when half
-of what waited is gone.
+pieces of a hundred answers are megabytes.  So are their heads, which wait for nothing: a full transport has them on top
+(``Outgoing.surplus``).  So there is a high watermark for all that waits on one connection, and one for that surplus: above either all
+its streams have their endpoints wait, and what these say stays in the kernel.  They go on below the low ones, when half
+of what waited is gone, and the transport has sent what it was given.
 
-    below ── ``MAX_WAITING`` bytes wait ──▶ above the high watermark ── half of that waits ──▶ below
+    below ── ``MAX_WAITING`` bytes wait, or the surplus is too large ──▶ above the high watermark
+      ▲                                                                         │
+      └────────────────── half of that waits, and no such surplus ──────────────┘
 
 A page must not stand still for the videos on it that are paused.  So above the mark a session ends, after a few seconds,
 the streams that the client itself gives no credit for; those that merely share a slow way with others have
@@ -15,6 +18,7 @@ all the time that a client may take.
 from collections.abc import Iterable
 from typing import Protocol
 
+from ingress.http2.outgoing import Outgoing
 from ingress.proxy.contract.limits import MAX_WAITING
 from ingress.proxy.contract.progress import Progress
 
@@ -38,7 +42,7 @@ class BacklogStream(Protocol):
 
 
 class SendBacklog:
-    """What waits to be sent on one connection, *waiting* bytes on all of *streams*, as its session says each time."""
+    """What waits to be sent on one connection, *outgoing*, and on all of *streams*, as its session says each time."""
 
     __slots__ = ("_progress", "is_above_high_watermark")
 
@@ -46,25 +50,30 @@ class SendBacklog:
         self.is_above_high_watermark = False
         """Whether it is above the high watermark, and no answer should bring more."""
         self._progress: Progress | None = None
-        """How it is taken since then."""
+        """How what waits is taken since that is too much; None while only the surplus is, which is a matter of the whole connection."""
 
     def __repr__(self) -> str:
         return f"<SendBacklog {'above' if self.is_above_high_watermark else 'below'} the high watermark>"
 
-    def grew(self, waiting: int, streams: Iterable[BacklogStream]) -> None:
+    def grew(self, outgoing: Outgoing, streams: Iterable[BacklogStream]) -> None:
         """Something of an answer has to wait."""
-        if waiting >= MAX_WAITING and not self.is_above_high_watermark:
-            self.is_above_high_watermark = True
+        if outgoing.waiting >= MAX_WAITING and self._progress is None:
             self._progress = Progress()
+        if (self._progress is not None or outgoing.is_overfull) and not self.is_above_high_watermark:
+            self.is_above_high_watermark = True
             for stream in list(streams):
                 stream.hold_back()
 
-    def shrank(self, waiting: int, streams: Iterable[BacklogStream]) -> None:
+    def shrank(self, outgoing: Outgoing, streams: Iterable[BacklogStream]) -> None:
         """Something that waited was sent, or is of no use any more."""
-        if self.is_above_high_watermark and waiting < MAX_WAITING // 2:
-            self.is_above_high_watermark = False
+        if outgoing.waiting < MAX_WAITING // 2:
             self._progress = None
+        if self.is_above_high_watermark and self._progress is None and not outgoing.is_overfull:
+            self.is_above_high_watermark = False
             for stream in list(streams):
+                if self.is_above_high_watermark:
+                    # One that went on has said that much; the others are held back still.
+                    break
                 stream.go_on()
 
     def look(self, waiting: int, streams: Iterable[BacklogStream], now: float, seconds: float) -> None:

@@ -308,7 +308,7 @@ class DownstreamSession(ServerConnection[DownstreamStream], Hearer):
     def stream_closed(self, stream: DownstreamStream) -> None:
         """A stream is over; the last one leaves the connection at rest, or ends it."""
         if self.backlog.is_above_high_watermark:
-            self.backlog.shrank(self.outgoing.waiting, self.streams.values())
+            self.backlog.shrank(self.outgoing, self.streams.values())
         if self.streams:
             return
         if self.leaving is LEFT:
@@ -430,6 +430,8 @@ class DownstreamSession(ServerConnection[DownstreamStream], Hearer):
             # At the end the kernel has the rest, and that has to be taken, too.
             self._progress = None
         self.outgoing.send_on()
+        if self.backlog.is_above_high_watermark:
+            self.backlog.shrank(self.outgoing, self.streams.values())
         self.turns.read_on(self)
         if not self.streams and not self._is_closing and not self.reader.is_closed:
             self._resting_since = now = self.deadlines.now

@@ -25,7 +25,12 @@ from ingress.http2.stream import Stream, StreamConnection
 from ingress.model.exchanges.causes import Cause
 from ingress.model.serving.limits import Limits
 from ingress.proxy.contract.deadlines import NEVER, Deadlines
-from ingress.proxy.contract.limits import ABOVE_WATERMARK_SECONDS, ENDED_SECONDS, TUNNEL_END_SECONDS
+from ingress.proxy.contract.limits import (
+    ABOVE_WATERMARK_SECONDS,
+    ENDED_SECONDS,
+    MAX_UNTAKEN,
+    TUNNEL_END_SECONDS,
+)
 from ingress.proxy.contract.progress import Progress
 from ingress.proxy.contract.security import Security
 from ingress.proxy.contract.sides import Answering, Downstream, RequestSink
@@ -216,7 +221,7 @@ class DownstreamStream(Stream, Downstream):
         backlog = session.backlog
         if backlog.is_above_high_watermark:
             self.hold_back()
-            backlog.shrank(session.outgoing.waiting, session.streams.values())
+            backlog.shrank(session.outgoing, session.streams.values())
         elif self.exchange is not None:
             try:
                 self.exchange.downstream_drained()
@@ -275,22 +280,27 @@ class DownstreamStream(Stream, Downstream):
             return
         block = response_block(head, self._session.deadlines.date)
         self.send_head(block, body, ended, trailers_block(trailers) if trailers else b"")
-        if self.waiting:
+        if self.waiting or self.outgoing.is_full:
             self._tell_if_full(ended)
 
     def send_body(self, piece: bytes, ended: bool, trailers: list[bytes]) -> None:
         """Send more of the body."""
         self.send(piece, ended, trailers_block(trailers) if trailers else b"")
-        if self.waiting:
+        if self.waiting or self.outgoing.is_full:
             self._tell_if_full(ended)
 
     def _tell_if_full(self, ended: bool) -> None:
+        outgoing = self.outgoing
         if self.is_blocked and self._progress is None:
             self._progress = Progress()
-            session = self._session
-            session.backlog.grew(session.outgoing.waiting, session.streams.values())
             if not ended and self.exchange is not None:
                 self.exchange.downstream_full()
+        elif not outgoing.is_overfull:
+            return
+        session = self._session
+        session.backlog.grew(outgoing, session.streams.values())
+        if outgoing.surplus > MAX_UNTAKEN:
+            session.transport.abortConnection()
 
     def splice_body(self, copy: KernelCopy) -> bool:
         """Have the rest of the body go into frames as it comes from its socket, if that is possible."""
@@ -341,6 +351,7 @@ class DownstreamStream(Stream, Downstream):
         """Send a 1xx head."""
         block = self.outgoing.with_table_update(response_block(head, b""))
         self.outgoing.send_at_once(field_block_frames(self.id, block, False))
+        self._tell_if_full(False)
 
     def open_tunnel(self, head: ResponseHead, first: bytes) -> None:
         """Say that the WebSocket is open; raw bytes follow both ways."""

@@ -25,9 +25,11 @@ from ingress.http.body import (
 )
 from ingress.http.forwarding import request_head_bytes
 from ingress.http.response_head import (
+    MAX_INTERIM_BYTES,
     ResponseError,
     ResponseHead,
     check_beginning,
+    interim_bytes,
     is_forwardable_trailer,
     parse_response_head,
 )
@@ -35,7 +37,7 @@ from ingress.http.upgrades import may_switch
 from ingress.model.upstream.backends import Endpoint
 from ingress.proxy.contract.deadlines import NEVER, waiting_since
 from ingress.proxy.contract.faults import Fault, Reuse
-from ingress.proxy.contract.limits import LINGER_SECONDS, MAX_INTERIM, SPLICE_BYTES, TUNNEL_END_SECONDS
+from ingress.proxy.contract.limits import LINGER_SECONDS, SPLICE_BYTES, TUNNEL_END_SECONDS
 from ingress.proxy.contract.never_raises import never_raises
 from ingress.proxy.contract.progress import Progress
 from ingress.proxy.contract.reads import full_read
@@ -277,11 +279,11 @@ class UpstreamConnection(Upstream, Hearer):
             if head.status == 101:
                 self._switch(exchange, head, received)
                 return
-            self._interim += 1
+            self._interim += interim_bytes(head)
             self.keep_alive = self.keep_alive or head.status == 100
             self._buffer = b""
-            if self._interim > MAX_INTERIM:
-                raise ResponseError("too many interim answers")
+            if self._interim > MAX_INTERIM_BYTES:
+                raise ResponseError("too many or too large interim answers")
             exchange.upstream_interim(head)
             if self.exchange is not exchange:
                 return

@@ -59,7 +59,28 @@ class UnreadTests(SessionCase):
         self.stage.answer = lambda request: b"HTTP/1.1 200 OK\r\nX: %b\r\n\r\n" % (b"y" * 4000)
         self.peer.window = 0
         self.ask(self.client, 20_000)
-        self.assertLess(self.unread(), 1 << 20)
+        self.assertLess(self.unread(), MOST_UNREAD)
+
+    def test_large_heads(self) -> None:
+        """A head that waits has the others wait at their endpoints; all come when the client takes them, in order and whole."""
+        value = b"y" * 20_000
+        self.stage.answer = lambda request: (
+            b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX: %b\r\nFor: %b\r\n\r\n" % (value, request.start[1])
+        )
+        self.peer.window = 0
+        streams = range(1, 201, 2)
+        self.client.send(*[self.client.request(each, method=b"HEAD", path=b"/%d" % each) for each in streams])
+        self.assertLess(self.unread(), MOST_UNREAD)
+        self.stage.reactor.pass_time(30)
+        self.assertLess(self.unread(), MOST_UNREAD)
+        while self.unread():
+            self.peer.widen(50_000)
+            self.client.look()
+            self.assertLess(self.unread(), MOST_UNREAD)
+        for each in streams:
+            [head] = self.client.heads(each)
+            self.assertEqual((dict(head)[b"x"], dict(head)[b"for"]), (value, b"/%d" % each))
+        self.assertIsNone(self.client.end)
 
     def test_ended(self) -> None:
         """A client that takes nothing is ended in its time."""

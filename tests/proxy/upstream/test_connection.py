@@ -116,6 +116,20 @@ class FramingTests(ProxyCase):
         self.assert_status(old.received, 200)
         self.assert_ended(200, 200)
 
+    def test_too_much_interim(self) -> None:
+        """They are no flood, in number or in bytes."""
+        for interim, count in ((b"X: y", 32), (b"X: " + b"y" * 30_000, 4)):
+            head = b"HTTP/1.1 103 Early Hints\r\n%b\r\n\r\n" % interim
+            for more, status in ((0, 200), (1, 502)):
+                down = self.stage.open()
+                down.say(GET)
+                for _ in range(count + more):
+                    self.upstream().say(head)
+                if not more:
+                    self.upstream().say(OK)
+                self.assertEqual(down.received.count(head), count)
+                self.assert_status(down.received[count * len(head) :], status)
+
     def test_hop_by_hop(self) -> None:
         """What is for our connection alone stops here, also what Connection names."""
         down = self.stage.open()

@@ -112,6 +112,7 @@ async def unread_heads(stage: Stage) -> None:
     """A client asks 20,000 times over HTTP/2 for an answer of 20 kB of fields without a body, and reads none of them."""
     backend = await stage.backend(_large)
     proxy = await _warm(stage, backend.port)
+    await _visit(proxy)
     resident = proxy.resident_kib()
     gauges.reset_peak(proxy.pid)
     probe = Probe(proxy.http)
@@ -140,11 +141,7 @@ async def _large(request: Request, peer: Peer) -> None:
 async def _flood(stage: Stage, pieces: Pieces, within: int) -> None:
     (pod,) = await stage.pods(1)
     proxy = await _warm(stage, pod.port)
-    # What is loaded and made once, for the first client of HTTP/2, is not what a flood costs.
-    first = await Raider.arrive(proxy.site.https)
-    await first.send(_request(1))
-    await asyncio.sleep(0.2)
-    first.leave()
+    await _visit(proxy)
     probe = Probe(proxy.http)
     resident, files = proxy.resident_kib(), proxy.open_files()
     gauges.reset_peak(proxy.pid)
@@ -175,6 +172,14 @@ async def _warm(stage: Stage, port: int) -> Proxy:
     proxy = await stage.proxy(port)
     await Load(proxy.http).send(200)
     return proxy
+
+
+async def _visit(proxy: Proxy) -> None:
+    """Be the first client of HTTP/2: what is loaded and made once is not what a flood costs."""
+    first = await Raider.arrive(proxy.site.https)
+    await first.send(_request(1))
+    await asyncio.sleep(0.2)
+    first.leave()
 
 
 def _streams() -> Iterator[int]:
