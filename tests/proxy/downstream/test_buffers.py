@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
@@ -134,3 +135,24 @@ class BufferTestsOnEpoll(BufferTests):
     on_epoll = True
     high_water = HIGH_WATER
     read = 256 * 1024
+
+    def test_octets(self) -> None:
+        """What comes in pieces of an octet takes little more memory than there are octets, whichever way it goes."""
+        self.connector.window = WINDOW
+        down = self.stage.open(window=WINDOW)
+        down.say(UPGRADE)
+        upstream = self.upstream()
+        upstream.say(SWITCH)
+        for peer, transport in ((upstream, down.transport), (down, upstream.transport)):
+            tracemalloc.start()
+            try:
+                for _ in range(WINDOW + self.high_water):
+                    peer.say(b"xy")
+                    if peer.unread:
+                        break
+                # What the peer itself has kept is no matter.
+                kept, _ = tracemalloc.get_traced_memory()
+            finally:
+                tracemalloc.stop()
+            self.assertGreater(transport.unsent, self.high_water)
+            self.assertLess(kept, 2 * self.high_water)

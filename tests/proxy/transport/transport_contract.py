@@ -89,6 +89,21 @@ class TransportContract(_Case):
         await self.read_until(far, lambda: len(far.received) >= len(expected))
         self.assertEqual(hashlib.sha256(far.received).digest(), hashlib.sha256(expected).digest())
 
+    async def test_small_pieces(self) -> None:
+        """So do many small pieces that have to wait."""
+        protocol = Recorder()
+        far = await self.open(protocol)
+        expected = bytes(await self.fill(protocol))
+        for number in range(2000):
+            piece = bytes([number % 251]) * (number * number % 1301 if number % 3 else 1)
+            protocol.call("write", piece)
+            expected += piece
+            if not number % 500:
+                far.read()
+                await self.turns()
+        await self.read_until(far, lambda: len(far.received) >= len(expected))
+        self.assertEqual(hashlib.sha256(far.received).digest(), hashlib.sha256(expected).digest())
+
     async def test_large_write(self) -> None:
         """One write of many megabytes arrives whole, and what is written then behind it."""
         protocol = Recorder()

@@ -41,6 +41,8 @@ _SMALL_READ: Final = FULL_READ
 _LARGE_READ: Final = 32 * 1024
 """Larger ones would wait for slow peers, and cost twice the processor time: they leave its caches."""
 _MAX_PIECES: Final = 32
+_SMALL: Final = 1024
+"""Pieces that wait are put together up to this size: those of an octet each would take two hundred times as much."""
 _WITH_END: Final = getattr(socket, "MSG_MORE", 0)
 """Have the kernel keep what is less than a packet, which then goes with the end."""
 _NOTHING: Final[deque[memoryview]] = deque()
@@ -357,8 +359,7 @@ class StreamTransport(SplicedSocket, Speaker, Sender):
         if not self._takes_writes or not octets:
             return
         if self._out:
-            self._out.append(memoryview(octets))
-            self._out_size += len(octets)
+            self._wait_behind(octets)
             self._tell_if_full()
         elif not self._epoll_set.in_batch:
             self._send(octets)
@@ -385,8 +386,7 @@ class StreamTransport(SplicedSocket, Speaker, Sender):
         if not self._takes_writes:
             return
         if self._out:
-            self._out.append(memoryview(bytes(octets)))
-            self._out_size += len(octets)
+            self._wait_behind(bytes(octets))
         else:
             self._send(octets)
             if not self._out:
@@ -426,6 +426,16 @@ class StreamTransport(SplicedSocket, Speaker, Sender):
             return
         if sent != len(octets):
             self._let_wait(memoryview(octets)[sent:])
+
+    def _wait_behind(self, octets: bytes) -> None:
+        """Have *octets* wait, behind what does."""
+        out = self._out
+        size = len(octets)
+        self._out_size += size
+        # The first piece may have been shown to OpenSSL, and is to be given to it again as it was.
+        if size < _SMALL and len(out) > 1 and len(out[-1]) + size <= _SMALL:
+            octets = b"".join((out.pop(), octets))
+        out.append(memoryview(octets))
 
     def _let_wait(self, rest: memoryview) -> None:
         self._out = deque((rest,))
