@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import ClassVar
 
 from ingress.filter_parts.mirroring import MOST_BYTES
@@ -128,6 +129,29 @@ class MirrorTests(RuleCase):
         client.send(b"x" * 1024, ended=True)
         self.reactor.settle()
         self.assertEqual(mirror.take(), b"")
+
+    def test_small_pieces(self) -> None:
+        """A body that comes in pieces of two octets takes little more memory than there are octets."""
+        count = 20_000
+        self.mirrored(RequestMirror(backend("first")))
+        client = self.client()
+        client.ask(b"POST", length=count)
+        (peer,) = self.peers_of(ONE)
+        peer.take()
+        tracemalloc.start()
+        try:
+            for number in range(count // 2 - 1):
+                client.send(b"%02d" % (number % 100))
+                peer.take()
+            kept, _ = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+        client.send(b"99", ended=True)
+        self.reactor.settle()
+        (mirror,) = self.peers_of(FIRST)
+        whole = b"".join(b"%02d" % number for number in range(100)) * (count // 200)
+        self.assertEqual(body_of(mirror.take()), whole)
+        self.assertLess(kept, 6 * count)
 
     def test_not_meant(self) -> None:
         """Of a request that no copy is meant of, no body is collected either."""

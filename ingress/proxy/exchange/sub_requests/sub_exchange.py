@@ -29,6 +29,7 @@ from ingress.proxy.contract.faults import IDEMPOTENT, TABLE, Fault, Row, State, 
 from ingress.proxy.contract.sides import Upstream
 from ingress.proxy.contract.transport import KernelCopy
 from ingress.proxy.exchange.attempts import Attempts
+from ingress.proxy.exchange.held_body import HeldBody
 from ingress.proxy.upstream.pool import UpstreamPool
 from ingress.proxy.upstream.rotation import Rotation
 
@@ -73,8 +74,8 @@ class SubExchange:
         "_deadlines",
         "_head",
         "_is_kept",
+        "_kept",
         "_max_bytes",
-        "_pieces",
         "_pool",
         "_rotation",
         "_seconds",
@@ -117,7 +118,7 @@ class SubExchange:
         self._attempts: Attempts | None = None
         self._upstream: Upstream | None = None
         self._head: ResponseHead | None = None
-        self._pieces: list[bytes] = []
+        self._kept = HeldBody()
         self._size = 0
 
     def __repr__(self) -> str:
@@ -230,7 +231,7 @@ class SubExchange:
             self._too_large(ended)
             return
         if self._is_kept and piece:
-            self._pieces.append(piece)
+            self._kept.add(piece)
         if ended:
             self._upstream = None
             self._end(self._answer())
@@ -248,7 +249,7 @@ class SubExchange:
         assert head is not None
         start = head.start
         fields = _known_fields_of(start) if len(start) <= _LONGEST_KNOWN else _fields_of(start)
-        return SubAnswer(head.status, fields, b"".join(self._pieces))
+        return SubAnswer(head.status, fields, self._kept.joined())
 
     def splice_answer(self, copy: KernelCopy) -> bool:
         """Have it come here, where it is counted."""
@@ -322,6 +323,6 @@ class SubExchange:
             self._pool.forget(self, attempts.endpoint)
         if attempts is not None:
             attempts.tell_ended(self._now(), failed=not isinstance(outcome, SubAnswer))
-        self._pieces = []
+        self._kept = HeldBody()
         ended, self.ended = self.ended, _nobody
         ended(outcome)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Callable
 
 from attrs import evolve
@@ -63,6 +64,22 @@ class AskTests(SubRequestCase):
         self.assertNoResult(asked)
         self.upstream().finish()
         self.assertEqual(self.successResultOf(asked).body, b"to the end")
+
+    def test_small_pieces(self) -> None:
+        """An answer that comes in pieces of two octets takes little more memory than there are octets."""
+        count = 20_000
+        asked = self.ask()
+        self.upstream().say(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % count)
+        tracemalloc.start()
+        try:
+            for number in range(count // 2 - 1):
+                self.upstream().say(b"%02d" % (number % 100))
+            kept, _ = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+        whole = b"".join(b"%02d" % number for number in range(100)) * (count // 200)
+        self.assertEqual(self.answered(asked, b"99").body, whole)
+        self.assertLess(kept, 6 * count)
 
     def test_head(self) -> None:
         """A body that does not come is not too large."""
