@@ -63,7 +63,7 @@ export PATH := $(PATH):/usr/local/sbin:/usr/sbin:/sbin
 metadata = setup.cfg pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help run test properties compiled test-compiled test-monitoring test-helm test-page page-pictures firewall check format fuzz fuzz-parsers http2 fastcgi docs site bench bench-quick bench-instructions bench-compare bench-watch bench-workers bench-feed bench-sizing bench-memory bench-tls bench-ticket-keys bench-accepting bench-udp bench-admin bench-page bench-tallies bench-auth bench-annotations bench-calls bench-log bench-lint bench-latency bench-overload bench-overload-cases bench-tracing bench-filters bench-gateway-filters bench-limits bench-passwords bench-gzip bench-expressions bench-takeover bench-restarts sslyze conformance conformance-next conformance-up conformance-ingress-nginx versions faults soak image-check clean
+.PHONY: help run test properties compiled test-compiled test-monitoring test-helm test-page page-pictures firewall check format fuzz fuzz-parsers http2 fastcgi docs site bench bench-quick bench-instructions bench-compare bench-watch bench-workers bench-feed bench-sizing bench-memory bench-tls bench-ticket-keys bench-accepting bench-udp bench-admin bench-page bench-tallies bench-auth bench-annotations bench-calls bench-log bench-lint bench-latency bench-overload bench-overload-cases bench-tracing bench-filters bench-gateway-filters bench-limits bench-passwords bench-gzip bench-expressions bench-takeover bench-restarts sslyze conformance conformance-next conformance-up conformance-ingress-nginx versions faults faults-compiled soak image-check clean
 .DELETE_ON_ERROR:
 
 help: ## list these commands
@@ -189,6 +189,9 @@ bench-watch: $(dev_environment) ## measure what reading a cluster of 10,000 Ingr
 
 faults: $(dev_environment) ## break what can break, beside nginx and HAProxy if they are here: FAULTS=name,... TARGETS=ours,...
 	@exec $(bin)/python -m bench.disruptions.faults --only='$(FAULTS)' --targets='$(TARGETS)'
+
+faults-compiled: compiled ## break the same for ours as machine code, whose results go to .venv-compiled: FAULTS=name,...
+	@cd $(COMPILED_VENV)/tree && exec ../bin/python -m bench.disruptions.faults --only='$(FAULTS)' --targets='$(or $(TARGETS),ours)' --output=../faults-results.json
 
 soak: $(dev_environment) ## half load with churn, for SOAK_SECONDS=300, and short connections: memory and descriptors must stay flat
 	@SOAK_SECONDS='$(SOAK_SECONDS)' exec $(bin)/python -m bench.disruptions.faults --only=soak,short-plain,short-tls,short-sessions,short-handshakes,short-heads --targets=ours
