@@ -41,7 +41,8 @@ _NO_HOST: Final = Reply(
 
 _begins_url = re.compile(r"(?:https?|\$scheme|\$\{scheme\})://[^/?#\\\s]", re.IGNORECASE).match
 _has_credentials = re.compile(r"[a-z${}]+://[^/?#]*@", re.IGNORECASE).match
-_match_slashes = re.compile(rb"[/\\]+").match
+_match_slashes = re.compile(rb"[/\\][/\\\t]*").match
+"""Behind more of these than one, which need not be slashes, browsers look for a host; they drop tabs."""
 _is_root = re.compile(r"/[A-Za-z0-9\-._~!$&'()*+,;=:@%/?#]*").fullmatch
 _match_fixed = re.compile(
     r"https?://(?P<host>[^/?#:$]+)(?::[0-9]*)?(?:(?:[/?#]|\$\{(?:request_|document_)?uri\}).*)?",

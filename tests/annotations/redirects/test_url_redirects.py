@@ -156,6 +156,10 @@ class JudgeTests(SynchronousTestCase):
         for said in (b"/evil.test", b"//evil.test", b"\\evil.test", b"/\\evil.test"):
             facts = FakeFacts(host=b"a.test", target=b"/?to=" + said)
             self.assertEqual(self.sent("/$arg_to", facts, True), b"/evil.test")
+        # Browsers drop the tabs, which a field may have.
+        for said in (b"\t/evil.test", b"/\t\\evil.test", b"\\\t\t/evil.test"):
+            facts = FakeFacts(host=b"a.test", fields={b"to": said})
+            self.assertEqual(self.sent("/$http_to", facts, True), b"/evil.test")
 
     def test_no_host(self) -> None:
         """Who names no host cannot be sent to another path of it."""
