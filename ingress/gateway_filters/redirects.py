@@ -11,23 +11,15 @@ The query goes on, whatever becomes of the path.
 from typing import ClassVar, Final
 
 from ingress.filter_parts.judging import Judging
+from ingress.filter_parts.redirecting import MAX_LOCATION, NO_HOST, TOO_LONG, redirect
 from ingress.filters import Facts, Filter, Phase, Reply, Services
 from ingress.gateway_filters.paths import NewPath
 from ingress.model.frozen import frozen
 
 STATUSES: Final = (301, 302, 303, 307, 308)
 SCHEMES: Final = ("http", "https")
-MAX_LOCATION: Final = 16 * 1024
-"""Bytes; what would be more, since a visitor sent so much of it, is answered with 414."""
 
 _USUAL_PORTS: Final = {b"http": 80, b"https": 443}
-_CONTENT: Final = (b"Content-Type", b"text/plain; charset=utf-8")
-_TOO_LONG: Final = Reply(
-    414, (_CONTENT,), b"414 URI Too Long\n", "the target of the redirect would be too long"
-)
-_NO_HOST: Final = Reply(
-    400, (_CONTENT,), b"The request names no host.\n", "the request names no host to redirect to"
-)
 
 
 @frozen(cache_hash=True)
@@ -58,7 +50,7 @@ class RouteRedirect:
         """Send a request elsewhere."""
         host = self.hostname or facts.public_host
         if not host:
-            return _NO_HOST
+            return NO_HOST
         scheme = self.scheme or facts.scheme
         port = self._port(facts, scheme)
         shown = b"" if port == _USUAL_PORTS.get(scheme) else b":%d" % port
@@ -67,9 +59,8 @@ class RouteRedirect:
         target = asked if self.path is None else self.path.target(facts.path, asked)
         location = b"%b://%b%b%b" % (scheme, host, shown, target)
         if len(location) > MAX_LOCATION:
-            return _TOO_LONG
-        fields = ((b"Location", location), _CONTENT)
-        return Reply(self.status, fields, b"%d %b\n" % (self.status, location))
+            return TOO_LONG
+        return redirect(self.status, location)
 
     def _port(self, facts: Facts, scheme: bytes) -> int:
         if self.port:

@@ -6,7 +6,8 @@ from typing import ClassVar
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.gateway_filters.redirects import MAX_LOCATION, STATUSES, RouteRedirect
+from ingress.filter_parts.redirecting import MAX_LOCATION
+from ingress.gateway_filters.redirects import STATUSES, RouteRedirect
 from ingress.translate.readers.gateway.objects.routes import (
     HeaderEdits,
     PathEdit,

@@ -25,6 +25,7 @@ from ingress.annotations.contract.values import (
 )
 from ingress.annotations.redirects.https_redirect import PERMANENT
 from ingress.filter_parts.judging import Judging
+from ingress.filter_parts.redirecting import redirect
 from ingress.filters import Facts, Filter, FilterSpec, Phase, Reply, Services
 from ingress.model.cluster.problems import Reason
 from ingress.model.frozen import frozen
@@ -34,8 +35,6 @@ WWW: Final = "from-to-www-redirect"
 MAX_ALIASES: Final = 128
 """Of one Ingress: each has all routes of its host over again."""
 MAX_CHARACTERS: Final = 64 * 1024
-
-_CONTENT: Final = (b"Content-Type", b"text/plain; charset=utf-8")
 
 
 @frozen
@@ -109,7 +108,7 @@ class HostRedirect:
         _, mark, port = facts.field(b"host").rpartition(b":")
         shown = b":" + port if mark and port.isdigit() else b""
         location = b"%b://%b%b%b" % (facts.scheme, self.host, shown, target)
-        return Reply(self.status, ((b"Location", location), _CONTENT), b"%d %b\n" % (self.status, location))
+        return redirect(self.status, location)
 
 
 @lru_cache(maxsize=1024)

@@ -21,6 +21,7 @@ from ingress.annotations.contract.route_facts import RouteFacts
 from ingress.annotations.contract.values import Annotation, Family, Remark, Risk, ValueRefused, parse_boolean
 from ingress.annotations.redirects.https_redirect import ACME_CHALLENGES, parse_status
 from ingress.filter_parts.judging import Judging
+from ingress.filter_parts.redirecting import MAX_LOCATION, NO_HOST, TOO_LONG, redirect
 from ingress.filters import Facts, Filter, FilterSpec, Phase, Reply, Services
 from ingress.model.frozen import frozen
 from ingress.model.requests.templates import NO_TEXT, Template, TemplateRefused, read_template
@@ -28,16 +29,6 @@ from ingress.model.requests.templates import NO_TEXT, Template, TemplateRefused,
 APP_ROOT: Final = "app-root"
 PERMANENT: Final = 301
 TEMPORAL: Final = 302
-MAX_LOCATION: Final = 16 * 1024
-"""Bytes; what would be more, since a visitor sent so much of it, is answered with 414."""
-
-_CONTENT: Final = (b"Content-Type", b"text/plain; charset=utf-8")
-_TOO_LONG: Final = Reply(
-    414, (_CONTENT,), b"414 URI Too Long\n", "the target of the redirect would be too long"
-)
-_NO_HOST: Final = Reply(
-    400, (_CONTENT,), b"The request names no host.\n", "the request names no host to redirect to"
-)
 
 _begins_url = re.compile(r"(?:https?|\$scheme|\$\{scheme\})://[^/?#\\\s]", re.IGNORECASE).match
 _has_credentials = re.compile(r"[a-z${}]+://[^/?#]*@", re.IGNORECASE).match
@@ -121,7 +112,7 @@ class UrlRedirect:
         fixed = self.location.text
         if fixed is None or fixed.startswith(b"/"):
             return Judging(self.judge)
-        reply = _redirect(self.status, fixed)
+        reply = redirect(self.status, fixed)
         return Judging(lambda facts: reply)
 
     def judge(self, facts: Facts) -> Reply | None:
@@ -132,7 +123,7 @@ class UrlRedirect:
         """
         location = self.location.render(facts).strip(b" \t")
         if len(location) > MAX_LOCATION:
-            return _TOO_LONG
+            return TOO_LONG
         first = self.location.parts[0].text
         if first.startswith(b"/"):
             slashes = _match_slashes(location)
@@ -141,9 +132,9 @@ class UrlRedirect:
             if not self.is_relative:
                 beginning = _requested(facts)
                 if not beginning:
-                    return _NO_HOST
+                    return NO_HOST
                 location = beginning + location
-        return _redirect(self.status, location)
+        return redirect(self.status, location)
 
 
 @frozen
@@ -168,17 +159,13 @@ class AppRoot:
         if facts.path != b"/":
             return None
         beginning = _requested(facts)
-        return _redirect(TEMPORAL, beginning + self.path) if beginning else _NO_HOST
+        return redirect(TEMPORAL, beginning + self.path) if beginning else NO_HOST
 
 
 def _requested(facts: Facts) -> bytes:
     """Return scheme and authority as the client asked for them; empty where it named no host."""
     authority = facts.field(b"host") or facts.host
     return b"%b://%b" % (facts.scheme, authority) if authority else b""
-
-
-def _redirect(status: int, location: bytes) -> Reply:
-    return Reply(status, ((b"Location", location), _CONTENT), b"%d %b\n" % (status, location))
 
 
 @lru_cache(maxsize=1024)

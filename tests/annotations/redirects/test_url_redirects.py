@@ -12,7 +12,6 @@ from ingress.annotations.contract.route_facts import RouteFacts
 from ingress.annotations.contract.values import ValueRefused
 from ingress.annotations.redirects.https_redirect import RedirectSettings, parse_status, redirect_filters
 from ingress.annotations.redirects.url_redirects import (
-    MAX_LOCATION,
     AppRoot,
     UrlRedirect,
     UrlRedirectSettings,
@@ -21,6 +20,7 @@ from ingress.annotations.redirects.url_redirects import (
     parse_root,
     url_redirect_filters,
 )
+from ingress.filter_parts.redirecting import MAX_LOCATION
 from ingress.model.cluster.objects import Kind
 from ingress.model.cluster.problems import Problem, Reason
 from ingress.model.exchanges.reply import Reply
