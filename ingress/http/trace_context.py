@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 
 from ingress.filters import FieldChanges
 from ingress.http.edited_heads import mark_of, without_fields
+from ingress.http.field_values import all_values
 from ingress.model.observability.traces import TraceContext
 
 MOST_MEMBERS: Final = 32
@@ -52,7 +53,7 @@ class Parent(NamedTuple):
 
 def read_parent(lines: bytes) -> Parent | None:
     """Return what these lines of fields, each with its CRLF, say; None for nothing that can be read."""
-    parents = _values(lines, _PARENT)
+    parents = all_values(lines, _PARENT)
     if len(parents) != 1:
         return None
     value = parents[0]
@@ -63,7 +64,7 @@ def read_parent(lines: bytes) -> Parent | None:
     if len(value) > _LENGTH and (version == b"00" or value[_LENGTH : _LENGTH + 1] != b"-"):
         return None
     bits = int(flags, 16)
-    state = read_state(_values(lines, _STATE))
+    state = read_state(all_values(lines, _STATE))
     return Parent(trace_id.decode(), span_id.decode(), bool(bits & _SAMPLED), bool(bits & _RANDOM), state)
 
 
@@ -77,20 +78,6 @@ def read_state(values: list[bytes]) -> str:
     while sum(map(len, members)) + len(members) > MOST_STATE:
         members.pop()
     return b",".join(members).decode()
-
-
-def _values(lines: bytes, name: bytes) -> list[bytes]:
-    """Return the values of all fields called *name*, in lower case."""
-    lowered = b"\n" + lines.lower()
-    wanted = mark_of(name)
-    found: list[bytes] = []
-    at = lowered.find(wanted)
-    while at >= 0:
-        begin = at + len(wanted) - 1
-        end = lines.find(b"\r\n", begin)
-        found.append(lines[begin:end].strip(b" \t"))
-        at = lowered.find(wanted, end)
-    return found
 
 
 def trace_lines(trace: TraceContext, span_id: str) -> bytes:
