@@ -41,7 +41,6 @@ _NO_NETWORK: Final = {
 class Built:
     """What came of a folder: *content*, or why there is none."""
 
-    folder: str
     content: bytes = b""
     fault: str = ""
 
@@ -73,7 +72,7 @@ def build_all(
         try:
             yield from pool.map(
                 lambda folder: _build(
-                    (*command, os.path.abspath(folder)), folder, environment, seconds, most_bytes, running
+                    (*command, os.path.abspath(folder)), environment, seconds, most_bytes, running
                 ),
                 folders,
             )
@@ -114,12 +113,12 @@ class _Running:
 
 def _build(
     command: tuple[str, ...],
-    folder: str,
     environment: Mapping[str, str],
     seconds: float,
     most_bytes: int,
     running: _Running,
 ) -> Built:
+    """Run *command*, whose last word is the folder."""
     name = " ".join((os.path.basename(command[0]), *command[1:-1]))
     try:
         process = subprocess.Popen(
@@ -131,7 +130,7 @@ def _build(
             start_new_session=True,
         )
     except OSError as error:
-        return Built(folder, fault=f"{name} cannot be run: {error.strerror or error}")
+        return Built(fault=f"{name} cannot be run: {error.strerror or error}")
     with process, running.one(process):
         deadline = monotonic() + seconds
         content, complaint, is_whole = _outputs(process, deadline, most_bytes)
@@ -146,10 +145,10 @@ def _build(
                 if is_large
                 else f"took longer than {seconds:g} s"
             )
-            return Built(folder, fault=f"{name} {why}")
+            return Built(fault=f"{name} {why}")
     if process.returncode:
-        return Built(folder, fault=f"{name} failed: {_told(complaint) or f'status {process.returncode}'}")
-    return Built(folder, content)
+        return Built(fault=f"{name} failed: {_told(complaint) or f'status {process.returncode}'}")
+    return Built(content)
 
 
 def _outputs(
