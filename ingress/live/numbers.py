@@ -24,11 +24,9 @@ class Numbers:
         self._history: Window[float] = Window(HISTORY)
         self._earlier: list[tuple[float, str]] = []
         """Failures of before: when, in seconds of the clock, and their cause."""
-        self._began = 0.0
 
     def begin(self, at: float, counted: Counted, earlier: Iterable[tuple[float, str]]) -> None:
         """Begin at *at*, when *counted* is what there is; *earlier* are the failures that are remembered, with their causes."""
-        self._began = at
         self._read.clear()
         self._history.clear()
         self._read.add(at, counted)

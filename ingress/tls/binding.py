@@ -15,7 +15,6 @@ from OpenSSL._util import ffi, lib
 from OpenSSL.SSL import Connection
 
 ACCESS_DENIED = 49
-INTERNAL_ERROR = 80
 UNRECOGNIZED_NAME = 112
 """Alerts by their numbers (RFC 8446 section 6, RFC 6066 section 9)."""
 

@@ -69,9 +69,6 @@ class Replacing:
         return f"{self.original} by {self.replacement}"
 
 
-NOTHING: Final = Original()
-
-
 @frozen
 class AnswerRewriteSettings:
     """What the annotations of one Ingress say about answers of its endpoints."""

@@ -70,7 +70,6 @@ PROPERTIES: Final = {
 _AUDIT_GOES_TO_LOG: Final = "the audit log goes to the log of this controller, as JSON"
 _NO_FILES: Final = "firewall processes write no files"
 _NO_DEBUGGING: Final = "there is no debug log"
-_NO_ANSWER_BODIES: Final = "bodies of answers are not inspected"
 _NOTHING: Final = ""
 
 IGNORED: Final = {

@@ -8,7 +8,6 @@ from ingress.annotations.contract.snippet_blocks import (
     Block,
     If,
     Level,
-    Location,
     MethodAccess,
     Return,
     Rewrite,
@@ -23,16 +22,6 @@ _MOST: Final = 8
 def statements(block: Block) -> str:
     """Name the statements of *block*, in order."""
     return _some(map(_statement, block.statements)) or "nothing"
-
-
-def locations(found: Iterable[Location]) -> str:
-    """Name the places of *found*."""
-    return _some(
-        (
-            f"{one.match.value} {one.search.text if one.search else one.path.decode('utf-8', 'replace')}"
-        ).strip()
-        for one in found
-    )
 
 
 def access(level: Level) -> str:

@@ -26,7 +26,6 @@ from typing import Any
 
 from attrs import define
 from twisted.internet.interfaces import IDelayedCall
-from twisted.logger import Logger
 
 from ingress.cluster.api.api_client import ApiConnection
 from ingress.cluster.api.api_status import BROKEN, ObjectMissingError
@@ -44,8 +43,6 @@ from ingress.model.cluster.objects import Kind, ObjectKey, Projection
 from ingress.model.cluster.secrets import CLIENT_AUTHENTICATION_KEYS, UPSTREAM_TLS_KEYS
 from ingress.model.frozen import frozen
 from ingress.translate.readers.reader import KindRead
-
-log = Logger()
 
 REFRESH_SECONDS = 300.0
 """Seconds after which a Secret that no watch sees is read again, times a factor between 0.8 and 1.2."""

@@ -57,7 +57,6 @@ STATUSES: Final = frozenset((301, 302, 303, 307, 308))
 
 _ALWAYS_CLOSED: Final = (GuardMissing, RegexMissing, RewriteMissing, HostClosed)
 _DECIDING: Final = (ServerStatements, PathStatements, RewriteRedirect, Blocking)
-_METHODS: Final = frozenset(("GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"))
 _is_hostname = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*").fullmatch
 _is_address = re.compile(r"[0-9.]+").fullmatch
 _match_location = re.compile(

@@ -66,7 +66,6 @@ class Listening:
         self._gateways: list[_Gateway] = []
         self._sections: dict[tuple[str, str], list[Section]] = {}
         self._names: set[str] = set()
-        self._serving: set[str] = set()
         for host in hosts:
             self._add(host)
 

@@ -18,7 +18,6 @@ from ingress.ctl.served.pairing import below
 from ingress.ctl.served.sealing import SEALED, Seals, without_seals
 from ingress.ctl.served.sides import alike
 from ingress.ctl.served.walking import walk
-from ingress.model.cluster.problems import Reason
 from ingress.model.frozen import frozen
 from ingress.model.text.lookup_budget import found_at_last
 from ingress.routing.beginnings import has_regex_signs
@@ -186,9 +185,6 @@ def compare(
     )
     shown = (evolve(one, old=without_seals(one.old), new=without_seals(one.new)) for one in found)
     return Comparison(tuple(shown), not_compared)
-
-
-_NOTES: Final = frozenset({Reason.ANNOTATION_NOTE.value, Reason.OPTION_NOTE.value})
 
 
 def _tables(form: Data) -> dict[str, Data]:

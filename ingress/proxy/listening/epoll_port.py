@@ -6,7 +6,6 @@ from typing import Final
 
 from OpenSSL import SSL
 from twisted.internet.interfaces import IAddress, IListeningPort
-from twisted.logger import Logger
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
@@ -32,8 +31,6 @@ _ASKED: Final = 8
 @implementer(IListeningPort)
 class EpollPort:
     """Accepts connections and gives each a receiver; with *secure*, over TLS."""
-
-    log = Logger()
 
     def __init__(
         self,

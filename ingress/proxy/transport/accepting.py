@@ -26,7 +26,6 @@ MAX_ACCEPTS: Final = 16
 PAUSE_SECONDS: Final = 1.0
 SLOW_SECONDS: Final = 0.005
 """Behind each connection that is accepted slowly: a handshake takes a tenth of that."""
-_TELL_SECONDS: Final = 60.0
 _NO_ROOM: Final = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM))
 
 log = Logger()

@@ -48,11 +48,6 @@ class Summary:
     not_checked: int
     accepted: int
 
-    @property
-    def findings(self) -> int:
-        """How many there are that nobody accepts."""
-        return self.errors + self.warnings + self.notes
-
 
 def summary(results: Results) -> Summary:
     """Count what *results* has."""

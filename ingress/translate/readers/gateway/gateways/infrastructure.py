@@ -19,7 +19,6 @@ from ingress.translate.readers.gateway.objects.names import GATEWAY, GROUP
 from ingress.translate.readers.gateway.topology.listener_checks import UDP
 
 NAME_LABEL: Final = f"{GROUP}/gateway-name"
-FIELD: Final = "spec.infrastructure"
 
 _PREFIX: Final = "gateway-"
 _MOST_CHARACTERS: Final = 63
