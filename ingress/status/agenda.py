@@ -339,11 +339,6 @@ class Closures:
         return self._until.get(namespace, -inf)
 
 
-def is_about_the_server(error: KubernetesError) -> bool:
-    """Whether the next object would meet the same error as this one, as far as the error alone tells (see ``Failing``)."""
-    return error.status in (0, 401, 429) or error.status >= 500
-
-
 def words_of(error: KubernetesError) -> str:
     """Return what tells errors of one cause from others, for ``Failing``; empty where the API server says that it is about whoever asks, or that it is busy.
 

@@ -21,7 +21,7 @@ from attrs import evolve
 from twisted.internet.interfaces import IDelayedCall
 
 from ingress.cluster.api.api_client import ApiRequest
-from ingress.cluster.api.api_status import ObjectMissingError
+from ingress.cluster.api.api_status import ObjectMissingError, is_of_the_server
 from ingress.cluster.api.api_thread import Outcome
 from ingress.cluster.kinds import EVENTS
 from ingress.errors import KubernetesError
@@ -31,7 +31,6 @@ from ingress.model.cluster.object_meta import NO_META, ObjectMeta
 from ingress.model.cluster.objects import Kind, ObjectId, ObjectKey
 from ingress.model.cluster.problems import Problem
 from ingress.model.frozen import frozen
-from ingress.status.agenda import is_about_the_server
 from ingress.status.event_objects import event_key, event_object, series_count, series_patch
 from ingress.status.refusals import Right, is_forbidden
 from ingress.status.report_writer import Bounds, ReportWriter, Sending, Write
@@ -234,7 +233,7 @@ class Events:
         elif error is None and told.count is not None:
             self._metrics.event("counted")
         elif error is not None and not (
-            write.is_answer(error) or is_forbidden(error) or is_about_the_server(error)
+            write.is_answer(error) or is_forbidden(error) or is_of_the_server(error)
         ):
             self._metrics.event("failed")
 

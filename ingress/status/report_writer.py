@@ -25,7 +25,7 @@ from twisted.internet.interfaces import IDelayedCall
 from twisted.logger import Logger
 
 from ingress.cluster.api.api_client import ApiRequest
-from ingress.cluster.api.api_status import ObjectMissingError
+from ingress.cluster.api.api_status import ObjectMissingError, is_of_the_server
 from ingress.cluster.api.api_thread import WITHHELD, Outcome
 from ingress.cluster.api.contact import Contact
 from ingress.cluster.api.outage import Outage
@@ -36,7 +36,6 @@ from ingress.status.agenda import (
     Closures,
     Failing,
     Pace,
-    is_about_the_server,
     is_of_a_webhook,
     words_of,
 )
@@ -349,7 +348,7 @@ class ReportWriter(Generic[_K, _C]):
 
     def _failed(self, key: _K, write: Write[_C], error: KubernetesError, *, is_dropped: bool) -> None:
         is_withheld = error.reason == WITHHELD
-        is_of_server = is_about_the_server(error) and not is_withheld
+        is_of_server = is_of_the_server(error) and not is_withheld
         is_known = self._failing.is_own(key)
         pause = None
         if is_of_server and not is_dropped:

@@ -14,7 +14,6 @@ from ingress.status.agenda import (
     Closures,
     Failing,
     Pace,
-    is_about_the_server,
     words_of,
 )
 from tests.fakes.counting import calls
@@ -336,15 +335,6 @@ class PaceTests(SynchronousTestCase):
         self.assertEqual(self.pace.opens_at(), 1.5)
         self.pace.troubled(KubernetesError(429, "x", "y", 30.0))
         self.assertEqual(self.pace.opens_at(), 30.5)
-
-    def test_about_the_server(self) -> None:
-        """An error about one object holds up no other."""
-        about = {
-            status
-            for status in (0, 400, 401, 403, 404, 409, 422, 429, 500, 502, 503, 504)
-            if is_about_the_server(KubernetesError(status, "x", "y"))
-        }
-        self.assertEqual(about, {0, 401, 429, 500, 502, 503, 504})
 
 
 class ClosuresTests(SynchronousTestCase):

@@ -73,6 +73,11 @@ def error_from_status(
     )
 
 
+def is_of_the_server(error: KubernetesError) -> bool:
+    """Whether *error* says that the API server as a whole is away or in trouble, and nothing about what was asked."""
+    return error.status in (0, 401, 429) or error.status >= 500
+
+
 def is_expired(error: KubernetesError) -> bool:
     """Whether the resource version or the page asked for is gone, so that only a new list helps."""
     return error.status == 410 or error.reason in ("Expired", "Gone")

@@ -11,7 +11,8 @@ from math import inf
 
 from twisted.logger import Logger
 
-from ingress.cluster.api.outage import Outage, is_of_the_server
+from ingress.cluster.api.api_status import is_of_the_server
+from ingress.cluster.api.outage import Outage
 from ingress.errors import KubernetesError
 from ingress.wording import number_of
 

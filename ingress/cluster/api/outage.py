@@ -13,7 +13,6 @@ from threading import Lock
 
 from twisted.logger import Logger
 
-from ingress.errors import KubernetesError
 from ingress.model.observability.changes_and_failures import ChangeSort, Mark
 
 log = Logger()
@@ -92,8 +91,3 @@ class Outage:
                 return False
             self._said[text] = now
             return True
-
-
-def is_of_the_server(error: KubernetesError) -> bool:
-    """Whether *error* says that the API server as a whole is away or in trouble, and nothing about what was asked."""
-    return error.status == 0 or error.status in (401, 429) or error.status >= 500

@@ -6,8 +6,10 @@ from ingress.cluster.api.api_status import (
     MOST_RETRY_AFTER_SECONDS,
     error_from_status,
     is_expired,
+    is_of_the_server,
     one_line,
 )
+from ingress.errors import KubernetesError
 
 
 class ErrorFromStatusTests(SynchronousTestCase):
@@ -83,6 +85,15 @@ class ErrorFromStatusTests(SynchronousTestCase):
         for status in ({"code": 410}, {"code": 500, "reason": "Expired"}, {"reason": "Gone"}):
             self.assertTrue(is_expired(error_from_status(status)), repr(status))
         self.assertFalse(is_expired(error_from_status({"code": 500, "reason": "InternalError"})))
+
+    def test_of_the_server(self) -> None:
+        """No connection, no credentials, overload and 5xx concern everybody; refusals of a request are about one object."""
+        about = {
+            status
+            for status in (0, 400, 401, 403, 404, 409, 410, 422, 429, 500, 502, 503, 504)
+            if is_of_the_server(KubernetesError(status, "x", "y"))
+        }
+        self.assertEqual(about, {0, 401, 429, 500, 502, 503, 504})
 
     def test_one_line(self) -> None:
         """Text of others is one line of bounded length."""

@@ -5,7 +5,7 @@ from twisted.logger import LogLevel, capturedLogs, formatEvent
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster.api.contact import Contact
-from ingress.cluster.api.outage import Outage, is_of_the_server
+from ingress.cluster.api.outage import Outage
 from ingress.errors import KubernetesError
 
 REFUSED = KubernetesError(0, "Unreachable", "Connection refused")
@@ -94,10 +94,3 @@ class OutageTests(SynchronousTestCase):
             self.clock.advance(61)
             self.kinds[0].troubled("it ended at once")
         self.assertEqual(len(events), 3)
-
-    def test_kinds_of_errors(self) -> None:
-        """No connection, no credentials, overload and 5xx concern everybody; refusals of a request do not."""
-        for status in (0, 401, 429, 500, 503, 504):
-            self.assertTrue(is_of_the_server(KubernetesError(status, "x", "x")), status)
-        for status in (400, 403, 404, 409, 410, 422):
-            self.assertFalse(is_of_the_server(KubernetesError(status, "x", "x")), status)
