@@ -9,13 +9,13 @@ from typing import Final
 from attrs import define, field
 
 from ingress.ctl.gateway.listeners import is_hostname
-from ingress.ctl.gateway.rendering_values import Effect, Json, Remarks, meta
+from ingress.ctl.gateway.rendering_values import API_VERSION, Effect, Json, Remarks, meta
 from ingress.model.cluster.objects import ObjectId, ObjectKey, Service
 from ingress.model.upstream.backends import BackendReference
 from ingress.model.upstream.upstream_tls import ProtocolAsked, ProtocolRefused, UpstreamTlsRequest
 from ingress.translate.claims import INVALID_KIND, SERVICE_KIND
+from ingress.translate.readers.gateway.objects.names import GROUP
 
-GROUP: Final = "gateway.networking.k8s.io"
 _PORT_UNKNOWN: Final = (
     "the number of its port is not known, since its Service is not in the input; the Gateway API needs it"
 )
@@ -142,7 +142,7 @@ class Backends:
         if section:
             target["sectionName"] = section
         return {
-            "apiVersion": f"{GROUP}/v1",
+            "apiVersion": API_VERSION,
             "kind": "BackendTLSPolicy",
             "metadata": meta(f"{where.name}-{port}"[:253], where.namespace),
             "spec": {"targetRefs": [target], "validation": validation},
@@ -157,7 +157,7 @@ class Backends:
             )
         return [
             {
-                "apiVersion": f"{GROUP}/v1",
+                "apiVersion": API_VERSION,
                 "kind": "ReferenceGrant",
                 "metadata": meta(
                     f"{kind.lower()}-{namespace}{'' if at == 0 else f'-{at + 1}'}", to_namespace

@@ -9,9 +9,9 @@ from typing import Final
 from ingress.annotations.answers.cors import CorsFields
 from ingress.ctl.gateway.fields import is_field_name
 from ingress.ctl.gateway.rendering_values import Effect, Json, Remark
+from ingress.translate.readers.gateway.routes.match_reading import METHODS
 
 MOST_ENTRIES: Final = 64
-_METHODS: Final = frozenset(("GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"))
 _is_origin = re.compile(
     r"https?://(?:(?:\*\.)?(?:[a-zA-Z0-9-]+\.)*[a-zA-Z0-9-]+)(?::[0-9]{1,5})?", re.ASCII
 ).fullmatch
@@ -30,9 +30,9 @@ def said_cors(spec: CorsFields, remark: Remark) -> Json | None:
         # Of all origins browsers take no credentials; a gateway may repeat each, which would let all of them in.
         cors["allowCredentials"] = True
     methods = _listed(told.get("Access-Control-Allow-Methods", ""))
-    cors["allowMethods"] = [one for one in methods if one in _METHODS]
+    cors["allowMethods"] = [one for one in methods if one in METHODS]
     for one in methods:
-        if one not in _METHODS:
+        if one not in METHODS:
             remark(spec.name, f"the method {one} is none that the Gateway API has", Effect.LEFT_OUT)
     for key, field in (
         ("allowHeaders", "Access-Control-Allow-Headers"),

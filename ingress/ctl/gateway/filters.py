@@ -49,11 +49,10 @@ from ingress.ctl.gateway.fields import field_of, modifier_of
 from ingress.ctl.gateway.paths import replaced_prefix
 from ingress.ctl.gateway.rendering_values import Effect, Json, Remark
 from ingress.filters import FieldChanges, FilterSpec, Phase
+from ingress.gateway_filters.redirects import STATUSES
 from ingress.model.requests.templates import Template
 from ingress.model.upstream.backends import BackendReference
 from ingress.routing.route import Route
-
-STATUSES: Final = frozenset((301, 302, 303, 307, 308))
 
 _ALWAYS_CLOSED: Final = (GuardMissing, RegexMissing, RewriteMissing, HostClosed)
 _DECIDING: Final = (ServerStatements, PathStatements, RewriteRedirect, Blocking)

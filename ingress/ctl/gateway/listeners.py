@@ -15,7 +15,7 @@ from typing import Final
 
 from attrs import Factory, define
 
-from ingress.ctl.gateway.rendering_values import GatewayOptions, Json, meta
+from ingress.ctl.gateway.rendering_values import API_VERSION, GatewayOptions, Json, meta
 from ingress.model.cluster.objects import ObjectKey
 from ingress.model.frozen import frozen
 
@@ -26,7 +26,6 @@ TLS: Final = "tls"
 _match_hostname = re.compile(
     r"(?:\*\.)?[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*"
 ).fullmatch
-_API: Final = "gateway.networking.k8s.io/v1"
 
 
 @frozen
@@ -77,7 +76,7 @@ class Listening:
         """Return the Gateways."""
         return [
             {
-                "apiVersion": _API,
+                "apiVersion": API_VERSION,
                 "kind": "Gateway",
                 "metadata": meta(one.name, self._options.gateway.namespace),
                 "spec": {"gatewayClassName": self._options.gateway_class, "listeners": one.listeners},

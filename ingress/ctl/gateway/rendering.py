@@ -5,7 +5,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from ingress.annotations.access.guards import GuardMissing
 from ingress.annotations.client_certificates.check import HostClosed
 from ingress.annotations.hosts.transport_security import transport_security_value
-from ingress.ctl.gateway.backends import GROUP, Backends
+from ingress.ctl.gateway.backends import Backends
 from ingress.ctl.gateway.grpc import grpc_rules
 from ingress.ctl.gateway.listeners import HTTP, HTTPS, TLS, HostOfTable, Listening, is_hostname
 from ingress.ctl.gateway.paths import said_once
@@ -19,6 +19,7 @@ from ingress.routing.route import Match, Route
 from ingress.translate.age import by_age
 from ingress.translate.claims import ParsedObject
 from ingress.translate.ownership import wildcard_of
+from ingress.translate.readers.gateway.objects.names import GROUP
 from ingress.translate.readers.reader import Readers
 from ingress.translate.readers.route_kinds import ROUTE_KINDS
 from ingress.wording import first_of

@@ -11,9 +11,12 @@ from attrs import field
 
 from ingress.model.cluster.objects import ObjectId, ObjectKey
 from ingress.model.frozen import frozen
+from ingress.translate.readers.gateway.objects.names import GROUP
 
 Json = dict[str, Any]
 
+API_VERSION: Final = f"{GROUP}/v1"
+"""That of everything that is rendered."""
 DEFAULT_GATEWAY: Final = ObjectKey("default", "ingress")
 
 

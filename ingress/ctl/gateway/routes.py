@@ -14,7 +14,7 @@ from typing import Final
 from attrs import Factory, define, field
 
 from ingress.ctl.gateway.listeners import Section, slug
-from ingress.ctl.gateway.rendering_values import GatewayOptions, Json, meta, without_empty
+from ingress.ctl.gateway.rendering_values import API_VERSION, GatewayOptions, Json, meta, without_empty
 from ingress.ctl.gateway.rules import MOST_RULES
 from ingress.model.cluster.objects import ObjectId
 from ingress.model.frozen import frozen
@@ -23,7 +23,6 @@ GRPC_ROUTE: Final = "GRPCRoute"
 TLS_ROUTE: Final = "TLSRoute"
 MOST_HOSTNAMES: Final = 16
 MOST_PARENTS: Final = 32
-_API: Final = "gateway.networking.k8s.io/v1"
 _MOST_NAME: Final = 230
 _NOT_IN_NAMES: Final = re.compile(r"[^a-z0-9.-]|(?<=[.-])\.|\.(?=-)")
 
@@ -91,7 +90,7 @@ class Routes:
         name = self._name(served, hosts[0], part)
         named = [host for host in hosts if host]
         return {
-            "apiVersion": _API,
+            "apiVersion": API_VERSION,
             "kind": served.kind,
             "metadata": meta(name, served.namespace),
             "spec": without_empty((("parentRefs", parents), ("hostnames", named), ("rules", rules))),
