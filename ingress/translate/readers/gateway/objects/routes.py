@@ -192,8 +192,7 @@ class HTTPRule:
     """An entry of ``rules`` of an HTTPRoute."""
 
     field: str
-    """Where it stands: ``spec.rules[0]``."""
-    name: str = ""
+    """Where it stands: ``spec.rules[0]``.  Its name changes nothing."""
     matches: tuple[HTTPMatch, ...] = (HTTPMatch(),)
     filters: tuple[FilterEntry, ...] = ()
     backends: tuple[RouteBackend, ...] = ()
@@ -211,7 +210,6 @@ class GRPCRule:
     """An entry of ``rules`` of a GRPCRoute."""
 
     field: str
-    name: str = ""
     matches: tuple[GRPCMatch, ...] = (GRPCMatch(),)
     filters: tuple[FilterEntry, ...] = ()
     backends: tuple[RouteBackend, ...] = ()
@@ -223,7 +221,6 @@ class StreamRule:
     """An entry of ``rules`` of a TLSRoute, TCPRoute or UDPRoute."""
 
     field: str
-    name: str = ""
     backends: tuple[RouteBackend, ...] = ()
 
 

@@ -55,7 +55,6 @@ def http_rule(raw: RawObject, at: str, parts: Parts) -> HTTPRule:
         retry = _retry(raw, at, parts)
     return HTTPRule(
         at,
-        fields.text(raw, "name", at) or "" if "name" in raw else "",
         _http_matches(raw, at, parts),
         filters_of(raw, at, parts) if "filters" in raw else (),
         backends_of(raw, at, parts),
@@ -70,7 +69,6 @@ def grpc_rule(raw: RawObject, at: str, parts: Parts) -> GRPCRule:
     """Return an entry of ``rules`` of a GRPCRoute."""
     return GRPCRule(
         at,
-        parts.fields.text(raw, "name", at) or "",
         _grpc_matches(raw, at, parts),
         filters_of(raw, at, parts),
         backends_of(raw, at, parts),
@@ -80,7 +78,7 @@ def grpc_rule(raw: RawObject, at: str, parts: Parts) -> GRPCRule:
 
 def stream_rule(raw: RawObject, at: str, parts: Parts) -> StreamRule:
     """Return an entry of ``rules`` of a TLSRoute, TCPRoute or UDPRoute."""
-    return StreamRule(at, parts.fields.text(raw, "name", at) or "", backends_of(raw, at, parts))
+    return StreamRule(at, backends_of(raw, at, parts))
 
 
 def backends_of(parent: RawObject, parent_at: str, parts: Parts) -> tuple[RouteBackend, ...]:

@@ -13,6 +13,7 @@ from ingress.translate.readers.gateway.objects.names import (
     HTTP_ROUTE,
     TCP_ROUTE,
     TLS_ROUTE,
+    UDP_ROUTE,
     UNREADABLE,
     ObjectReference,
 )
@@ -144,7 +145,6 @@ class HTTPRouteTests(SynchronousTestCase):
         at = f"{RULE}.backendRefs[0]"
         expected = HTTPRule(
             RULE,
-            "one",
             (
                 HTTPMatch(
                     PathMatch("Exact", "/a"),
@@ -481,7 +481,7 @@ class OtherRouteTests(SynchronousTestCase):
             GRPCMatch(MethodMatch("RegularExpression", "", "m.*")),
         )
         rules = (
-            GRPCRule(RULE, "", matches, (), (RouteBackend(WEB),)),
+            GRPCRule(RULE, matches, (), (RouteBackend(WEB),)),
             GRPCRule("spec.rules[1]"),
         )
         self.assertEqual(value_of(GRPC_ROUTE, spec), GRPCRoute(KEY, "", (MAIN,), ("a.example.com",), rules))
@@ -510,9 +510,19 @@ class OtherRouteTests(SynchronousTestCase):
             "parentRefs": [{"name": "main"}],
             "rules": [{"name": "r", "backendRefs": [{"name": "web", "port": 80}]}],
         }
-        rules = (StreamRule(RULE, "r", (RouteBackend(WEB),)),)
+        rules = (StreamRule(RULE, (RouteBackend(WEB),)),)
         self.assertEqual(value_of(TCP_ROUTE, spec), TCPRoute(KEY, "", (MAIN,), rules))
         hosts = {"hostnames": ["a.example.com"]}
         self.assertEqual(
             value_of(TLS_ROUTE, {**spec, **hosts}), TLSRoute(KEY, "", (MAIN,), ("a.example.com",), rules)
         )
+
+    def test_names_of_rules(self) -> None:
+        """What a rule is called changes nothing, and so is no change of its route."""
+        for kind in (HTTP_ROUTE, GRPC_ROUTE, TLS_ROUTE, TCP_ROUTE, UDP_ROUTE):
+            backends = [{"name": "web", "port": 80}]
+            one, other = (
+                projection_of(kind, {"parentRefs": [], "rules": [{"name": name, "backendRefs": backends}]})
+                for name in ("one", "other")
+            )
+            self.assertEqual(one, other, kind)
