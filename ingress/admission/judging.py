@@ -16,11 +16,11 @@ from ingress.admission.neighbours import neighbours
 from ingress.admission.review import AdmissionRequest
 from ingress.identity.certificates import Certificate
 from ingress.model.cluster.objects import Kind, ObjectId, ObjectKey, Projection
-from ingress.model.cluster.problems import Problem, Reason
+from ingress.model.cluster.problems import Problem
 from ingress.model.cluster.state import ClusterState, Derived
 from ingress.model.stepwise import Stepwise
 from ingress.object_fields import FieldReader, is_object
-from ingress.translate.absent_secrets import forbidden_by
+from ingress.translate.absent_secrets import FORBIDDEN_REASONS, forbidden_by
 from ingress.translate.incremental import Translation
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.ingress.objects import Ingress, ingresses_of
@@ -60,7 +60,6 @@ Knows = Callable[[Kind, ObjectKey, frozenset[str]], bool]
 
 MOST_ROUNDS: Final = 3
 _PROBLEMS_A_STEP: Final = 100
-_ABSENT: Final = (Reason.SECRET_FORBIDDEN, Reason.CONFIG_MAP_FORBIDDEN)
 _NAMED = re.compile(r"\b(Secret|ConfigMap) (\S+)/([^\s/:]+):")
 
 
@@ -100,7 +99,7 @@ def judging(
         return verdict.problems or None
     yield
     unknown: dict[ObjectId, tuple[Problem, ...]] = {}
-    for sort, reason in zip((Kind.SECRET, Kind.CONFIG_MAP), _ABSENT, strict=True):
+    for sort, reason in FORBIDDEN_REASONS.items():
         for key, keys in (yield from needing(reader, ingress, sort)).items():
             if not forbidden_by(state, sort, key) and not knows(sort, key, keys):
                 unknown[sort, key] = (Problem(sort, key.namespace, key.name, reason, ""),)
@@ -126,7 +125,9 @@ def judging(
         if not number % _PROBLEMS_A_STEP:
             yield
         is_its = (problem.kind, problem.namespace, problem.name) == (Kind.INGRESS, *ingress.key)
-        if is_its and not (problem.reason in _ABSENT and _named_in(problem.message) in unknown):
+        if is_its and not (
+            problem.reason in FORBIDDEN_REASONS.values() and _named_in(problem.message) in unknown
+        ):
             problems[problem] = None
     return tuple(problems)
 

@@ -1,5 +1,6 @@
 """What to say of a Secret that is named and not there: it may be missing, hidden, or forbidden.  Pure."""
 
+from collections.abc import Mapping
 from typing import Final
 
 from ingress.identity.certificates import CertificateError
@@ -7,7 +8,11 @@ from ingress.model.cluster.objects import Kind, ObjectKey, Secret
 from ingress.model.cluster.problems import Reason
 from ingress.model.cluster.state import ClusterState
 
-_REASONS: Final = (Reason.SECRET_FORBIDDEN, Reason.CONFIG_MAP_FORBIDDEN)
+FORBIDDEN_REASONS: Final[Mapping[Kind, Reason]] = {
+    Kind.SECRET: Reason.SECRET_FORBIDDEN,
+    Kind.CONFIG_MAP: Reason.CONFIG_MAP_FORBIDDEN,
+}
+"""What is said of an object that may not be read, by its kind."""
 FORBIDDEN: Final = "the controller has no right to read it, which is for its operator to grant"
 
 
@@ -24,7 +29,9 @@ def secret_in(state: ClusterState, key: ObjectKey) -> Secret | None:
 
 def forbidden_by(state: ClusterState, kind: Kind, key: ObjectKey) -> bool:
     """Whether the object *key* of *kind*, a Secret or a ConfigMap, may not be read, as far as is known."""
-    return any(problem.reason in _REASONS for problem in state.problems_of.get((kind, key), ()))
+    return any(
+        problem.reason in FORBIDDEN_REASONS.values() for problem in state.problems_of.get((kind, key), ())
+    )
 
 
 def hidden_by(selector: str) -> CertificateError:

@@ -12,11 +12,10 @@ from ingress.annotations.contract.references import NOTHING_FOUND, Found, Refere
 from ingress.model.cluster.objects import ConfigMap, Kind, ObjectKey, Owner, Secret
 from ingress.model.cluster.problems import Problem, Reason
 from ingress.model.cluster.state import ClusterState
-from ingress.translate.absent_secrets import FORBIDDEN, forbidden_by
+from ingress.translate.absent_secrets import FORBIDDEN, FORBIDDEN_REASONS, forbidden_by
 from ingress.translate.claims import ParsedObject
 
 _MISSING: Final = {Kind.SECRET: Reason.SECRET_NOT_FOUND, Kind.CONFIG_MAP: Reason.CONFIG_MAP_NOT_FOUND}
-_FORBIDDEN: Final = {Kind.SECRET: Reason.SECRET_FORBIDDEN, Kind.CONFIG_MAP: Reason.CONFIG_MAP_FORBIDDEN}
 
 
 class Finding(NamedTuple):
@@ -111,7 +110,7 @@ def _in_state(state: ClusterState, reference: Reference) -> Secret | ConfigMap |
 def _why_not(reference: Reference, state: ClusterState) -> tuple[Reason, str]:
     kind = reference.kind
     if forbidden_by(state, kind, reference.key):
-        return _FORBIDDEN[kind], FORBIDDEN
+        return FORBIDDEN_REASONS[kind], FORBIDDEN
     return _MISSING[kind], f"there is no such {kind}"
 
 

@@ -14,13 +14,13 @@ With ``--namespace`` each namespace is judged by itself.  Nobody waits where not
 
 from collections.abc import Collection, Iterable, Set
 
-from ingress.model.cluster.objects import Kind, ObjectKey
-from ingress.model.cluster.problems import Problem, Reason
+from ingress.model.cluster.objects import ObjectKey
+from ingress.model.cluster.problems import Problem
+from ingress.translate.absent_secrets import FORBIDDEN_REASONS
 from ingress.translate.readers.reader import KindRead
 from ingress.wording import first_of
 
 _NAMED = 3
-_FORBIDDEN = {Kind.SECRET: Reason.SECRET_FORBIDDEN, Kind.CONFIG_MAP: Reason.CONFIG_MAP_FORBIDDEN}
 
 
 def rights_awaited(
@@ -68,7 +68,7 @@ def forbidden_problem(read: KindRead, key: ObjectKey) -> Problem:
     message = (
         f"no right to get {read.plural} in namespace {key.namespace}, to which an Ingress or an option refers"
     )
-    return Problem(read.kind, key.namespace, key.name, _FORBIDDEN[read.kind], message)
+    return Problem(read.kind, key.namespace, key.name, FORBIDDEN_REASONS[read.kind], message)
 
 
 def _secrets(keys: list[ObjectKey]) -> str:

@@ -8,6 +8,7 @@ from attrs import field
 from ingress.model.cluster.objects import Kind, ObjectId
 from ingress.model.cluster.problems import Problem, Reason
 from ingress.model.frozen import frozen
+from ingress.translate.absent_secrets import FORBIDDEN_REASONS
 
 MISSING: Final[Mapping[Reason, tuple[Kind, ...]]] = {
     Reason.SERVICE_NOT_FOUND: (Kind.SERVICE,),
@@ -17,10 +18,7 @@ MISSING: Final[Mapping[Reason, tuple[Kind, ...]]] = {
 }
 """The reasons that speak of absence, and the kinds of what is absent."""
 
-HIDDEN: Final[Mapping[Reason, Kind]] = {
-    Reason.SECRET_FORBIDDEN: Kind.SECRET,
-    Reason.CONFIG_MAP_FORBIDDEN: Kind.CONFIG_MAP,
-}
+HIDDEN: Final[Mapping[Reason, Kind]] = {reason: kind for kind, reason in FORBIDDEN_REASONS.items()}
 """The reasons that speak of what this reader may not read, which says nothing of what the controller may."""
 
 
