@@ -76,4 +76,6 @@ class AbsentSecretTests(SynchronousTestCase):
         """The problem of the Secret is the operator's, that of the Ingress its owner's."""
         problem = forbidden_problem(SECRETS, KEY)
         self.assertTrue(problem.is_the_operators)
+        # Which may be a Gateway, or a policy.
+        self.assertTrue(problem.message.endswith("to which another object or an option refers"))
         self.assertFalse(evolve(problem, kind="Ingress").is_the_operators)

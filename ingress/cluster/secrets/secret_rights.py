@@ -65,9 +65,7 @@ def rights_awaited(
 
 def forbidden_problem(read: KindRead, key: ObjectKey) -> Problem:
     """Return what the operator is told of an object that may not be read; what was read of it before counts on."""
-    message = (
-        f"no right to get {read.plural} in namespace {key.namespace}, to which an Ingress or an option refers"
-    )
+    message = f"no right to get {read.plural} in namespace {key.namespace}, to which another object or an option refers"
     return Problem(read.kind, key.namespace, key.name, FORBIDDEN_REASONS[read.kind], message)
 
 

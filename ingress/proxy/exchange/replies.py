@@ -23,7 +23,7 @@ h1{{font-weight:600}}</style></head>
 """
 BUSY = "There is more to do here than can be done now. Please try again in a moment."
 _TEXTS = {
-    404: "No Ingress rule matches this host and path.",
+    404: "No rule matches this host and path.",
     408: "The request did not arrive in time.",
     421: "This host needs a connection of its own. Please try again.",
     502: "The application answered with an error in the protocol, or not at all.",

@@ -1,11 +1,14 @@
 """Tests for ``ingress.proxy.exchange.replies``."""
 
+from pathlib import Path
+
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.http.response_head import parse_response_head
 from ingress.model.exchanges.reply import Reply
-from ingress.proxy.exchange.replies import Replies, accepts_html, head_of
+from ingress.proxy.exchange.replies import Replies, accepts_html, head_of, text_of
 
+RUNBOOK = Path(__file__).parents[3] / "docs" / "runbook.md"
 STATUSES = (400, 404, 405, 408, 414, 417, 431, 501, 502, 503, 504, 505)
 
 
@@ -26,6 +29,14 @@ class RepliesTests(SynchronousTestCase):
             reply = Replies().of(status, for_browser=True)
             self.assertIn(b"<h1>%d " % status, reply.body)
             self.assertIn((b"Content-Type", b"text/html; charset=utf-8"), reply.fields)
+
+    def test_no_kind_of_object(self) -> None:
+        """No text names Ingresses: routes of Gateways have the same answers.  The runbook says what a browser shows for want of a route."""
+        self.assertEqual([status for status in STATUSES if "Ingress" in text_of(status)], [])
+        page = Replies().of(404, for_browser=True).body.decode()
+        quoted = "No rule matches this host and path."
+        self.assertIn(f"<p>{quoted}</p>", page)
+        self.assertIn(f'the page says "{quoted}"', RUNBOOK.read_text("utf-8"))
 
     def test_made_once(self) -> None:
         """A reply is made once."""
