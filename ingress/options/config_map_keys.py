@@ -9,9 +9,9 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from ingress.annotations.contract.values import ValueRefused, parse_boolean
 from ingress.http.grammar import MAX_HEAD, MAX_REQUEST_LINE
 from ingress.model.frozen import frozen
+from ingress.options.values import read_boolean
 
 
 @frozen
@@ -38,10 +38,7 @@ class ConfigMapKey:
 
 def boolean(text: str) -> bool:
     """Read a boolean; raises ``ValueError``."""
-    try:
-        return parse_boolean(text.strip())
-    except ValueRefused as refusal:
-        raise ValueError(str(refusal)) from None
+    return read_boolean(text.strip())
 
 
 def _opposite(text: str) -> str:

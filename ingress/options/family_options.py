@@ -7,8 +7,9 @@ once more.  What reads an annotation reads the option of its name, too.
 from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
-from ingress.annotations.contract.values import Annotation, Family, ValueRefused
+from ingress.annotations.contract.values import Annotation, Family
 from ingress.options.option import Option
+from ingress.options.values import read_as_annotation
 
 
 def family_options(families: Iterable[Family[Any]], taken: Collection[str]) -> tuple[Option, ...]:
@@ -42,10 +43,7 @@ def _option(family: Family[Any], name: str, annotation: Annotation) -> Option:
 
 def _reading(annotation: Annotation) -> Callable[[str], object]:
     def read(text: str) -> object:
-        try:
-            value = annotation.parse(text)
-        except ValueRefused as refusal:
-            raise ValueError(str(refusal)) from None
+        value = read_as_annotation(annotation.parse, text)
         if annotation.unhonored and value:
             raise ValueError("is not honored by this controller")
         return value

@@ -4,7 +4,6 @@ import re
 from collections.abc import Collection
 from typing import Final
 
-from ingress.annotations.contract.values import ValueRefused
 from ingress.annotations.firewall.family import OPTION, parse_operators_snippet
 from ingress.annotations.firewall.reading import FirewallSnippet, read_snippet
 from ingress.options import values as v
@@ -47,10 +46,7 @@ def _read_memory_size(text: str) -> int:
 
 
 def _read_snippet(text: str) -> FirewallSnippet:
-    try:
-        return parse_operators_snippet(text)
-    except ValueRefused as refusal:
-        raise ValueError(str(refusal)) from None
+    return v.read_as_annotation(parse_operators_snippet, text)
 
 
 RUNNING: Final = ("enable-modsecurity", "enable-owasp-modsecurity-crs", "modsecurity-snippet")

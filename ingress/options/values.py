@@ -8,8 +8,8 @@ Nothing here knows which option it reads for, and nothing listens or connects.
 import ipaddress
 import os
 import re
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from ingress.annotations.contract.values import Risk, ValueRefused, parse_boolean
@@ -27,6 +27,8 @@ from ingress.model.upstream.backends import BackendReference, Endpoint, ManualEn
 from ingress.model.upstream.balancing import Algorithm
 from ingress.process.systemd.descriptions import is_handed_over, read_handed_over
 from ingress.translate.options import ANNOTATIONS_PREFIX
+
+T = TypeVar("T")
 
 MAX_PAGE_BYTES = 1024 * 1024
 """Size limit of a page read from a file; it is held in memory and sent often."""
@@ -243,36 +245,32 @@ def read_field_name(text: str) -> str:
     return text
 
 
-def read_boolean(text: str) -> bool:
-    """Read ``true`` or ``false``."""
+def read_as_annotation(parse: Callable[[str], T], text: str) -> T:
+    """Return what *parse*, which reads values of annotations, makes of *text*."""
     try:
-        return parse_boolean(text)
+        return parse(text)
     except ValueRefused as refusal:
         raise ValueError(str(refusal)) from None
+
+
+def read_boolean(text: str) -> bool:
+    """Read ``true`` or ``false``."""
+    return read_as_annotation(parse_boolean, text)
 
 
 def read_risk(text: str) -> Risk:
     """Read how much risk an annotation may have."""
-    try:
-        return parse_risk(text)
-    except ValueRefused as refusal:
-        raise ValueError(str(refusal)) from None
+    return read_as_annotation(parse_risk, text)
 
 
 def read_words(text: str) -> tuple[str, ...]:
     """Read words with commas between them, which may be signs."""
-    try:
-        return parse_words(text)
-    except ValueRefused as refusal:
-        raise ValueError(str(refusal)) from None
+    return read_as_annotation(parse_words, text)
 
 
 def read_suites(text: str) -> tuple[str, ...]:
     """Read suites of TLS 1.2, as the annotation does; those that are not spoken are left out."""
-    try:
-        return parse_suites(text).kept
-    except ValueRefused as refusal:
-        raise ValueError(str(refusal)) from None
+    return read_as_annotation(parse_suites, text).kept
 
 
 def read_description(text: str, reactor: Any = None) -> str:
@@ -358,10 +356,7 @@ def read_rate(text: str) -> int:
 
 def read_head_size(text: str) -> int:
     """Read how long the head of an answer may be."""
-    try:
-        return min(parse_head_size(text), MOST_HEAD_BYTES)
-    except ValueRefused as refusal:
-        raise ValueError(str(refusal)) from None
+    return min(read_as_annotation(parse_head_size, text), MOST_HEAD_BYTES)
 
 
 def read_workers(text: str) -> int:
@@ -422,10 +417,7 @@ def read_object_name(text: str) -> str:
 
 def read_algorithm(text: str) -> Algorithm:
     """Read the name of a way to share requests."""
-    try:
-        return parse_algorithm(text)
-    except ValueRefused as refusal:
-        raise ValueError(str(refusal)) from None
+    return read_as_annotation(parse_algorithm, text)
 
 
 def read_url(text: str) -> str:
