@@ -183,11 +183,11 @@ def _shown(manual: ManualEndpoint) -> str:
 def _why_unused(manual: ManualEndpoint, named: Container[ObjectKey], state: ClusterState) -> str:
     service = manual.service
     if service is not None and service not in named:
-        return f"no Ingress that is served names Service {service}"
+        return f"nothing that is served names Service {service}"
     if service is not None and state.slices.get(service):
         return f"the manifests have an EndpointSlice of Service {service}"
     if manual.port != "":
-        return f"no Ingress that is served names port {manual.port} of it"
+        return f"nothing that is served names port {manual.port} of it"
     return "those that are named have an EndpointSlice, or an --endpoint of their own"
 
 

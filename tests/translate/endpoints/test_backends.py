@@ -278,9 +278,9 @@ class ServicesWithoutEndpointsTests(SynchronousTestCase):
             [
                 (
                     "--endpoint demo/gone:8080=127.0.0.1:9000",
-                    "no Ingress that is served names port 8080 of it",
+                    "nothing that is served names port 8080 of it",
                 ),
-                ("--endpoint demo/typo=127.0.0.1:9000", "no Ingress that is served names Service demo/typo"),
+                ("--endpoint demo/typo=127.0.0.1:9000", "nothing that is served names Service demo/typo"),
                 (
                     "--endpoint demo/web=127.0.0.1:9000",
                     "the manifests have an EndpointSlice of Service demo/web",
