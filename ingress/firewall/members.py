@@ -225,9 +225,8 @@ class Member:
 
     def _make_room(self) -> None:
         """Give up the rule sets that were not used for longest, where all of them take too much memory; they are loaded again when needed."""
-        *others, _ = tuple(self.known)
         whole = self.rules_bytes
-        for number in others:
+        for number in tuple(self.known)[:-1]:
             if whole <= self._pool.most_rules_bytes:
                 return
             size = self._pool.size(number)
@@ -267,7 +266,11 @@ class Member:
             self._disarm()
             self.busy = None
             size, refused = loaded_of(frame.payload)
-            self.known[job.number] = refused
+            if job.number in self._pool.numbers():
+                self.known[job.number] = refused
+            elif not refused:
+                # They went before it was known that this process has them, so nobody has told it to give them up.
+                self.tell(Kind.UNLOAD, job.number)
             self._pool.loaded(job, size, refused)
             self._make_room()
         elif frame.kind == Kind.VERDICT and job.kind != Kind.LOAD:

@@ -135,6 +135,32 @@ class FirewallTests(SynchronousTestCase):
         self.links[1].say()
         self.assertEqual([self.successResultOf(one) for one in (second, third)], [Verdict(), Verdict()])
 
+    def test_rules_that_nobody_has_once_they_are_refused(self) -> None:
+        """The last request by them may go with their refusal, and the process goes on."""
+        self.ready()
+        loaded = self.firewall.load(RuleSet(("slow",), blocks=True))
+        verdicts: list[Verdict] = []
+        self.inspect(loaded, b"/a").addCallback(verdicts.append)
+        del loaded
+        (rules,) = (frame for frame in self.links[0].sent if frame.kind == Kind.LOAD)
+        self.links[0].came(Frame(Kind.LOADED, rules.number, loaded_to_bytes(0, "no rule")))
+        self.assertEqual([one.failure for one in verdicts], ["cannot use these rules: no rule"])
+        waited = self.inspect(self.firewall.load(RULES), b"/b")
+        self.links[0].say()
+        self.assertEqual(self.successResultOf(waited), Verdict())
+
+    def test_rules_that_nobody_has_once_they_are_loaded(self) -> None:
+        """What went while a process was given it is unloaded there at once, and takes none of its memory."""
+        self.ready()
+        loaded = self.firewall.load(RuleSet(("slow", "1000"), blocks=True))
+        (rules,) = (frame for frame in self.links[0].sent if frame.kind == Kind.LOAD)
+        del loaded
+        self.links[0].came(Frame(Kind.LOADED, rules.number, loaded_to_bytes(1000, "")))
+        self.assertEqual(
+            [(frame.kind, frame.number) for frame in self.links[0].sent],
+            [(Kind.LOAD, rules.number), (Kind.UNLOAD, rules.number)],
+        )
+
     def test_a_process_that_is_going_gets_nothing(self) -> None:
         """Between the end of its channel and its own, requests go to another one."""
         self.ready()
