@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 from ingress.model.exchanges.causes import Cause
 from ingress.model.exchanges.records import AttemptRecord, Record
+from ingress.model.network.http_urls import parse_url
 from ingress.model.observability.span_names import MAX_NAME, SpanName
 from ingress.tracing.ended import MAX_TEXT, Ended, EndedExchange, EndedSubRequest, EndedWait
 
@@ -204,10 +205,11 @@ def _of_attempt(record: Record, attempt: AttemptRecord, number: int) -> Iterator
 def _sub_request(ended: EndedSubRequest) -> Span:
     trace = ended.trace
     attributes: dict[str, Value] = dict(_method(ended.method))
-    scheme, _, rest = ended.url.partition("://")
-    where = rest.partition("/")[0].partition("?")[0]
-    attributes["url.full"] = f"{scheme}://{where}{text_of(ended.target.partition(b'?')[0])}"
-    attributes["server.address"] = where.rpartition(":")[0] or where
+    url = parse_url(ended.url)
+    scheme = "https" if url.is_secure else "http"
+    attributes["url.full"] = f"{scheme}://{url.authority.decode()}{text_of(ended.target.partition(b'?')[0])}"
+    attributes["server.address"] = url.host
+    attributes["server.port"] = url.port
     attributes["txingress.sub_request"] = "ask" if ended.is_awaited else "tell"
     error = ended.why[:MAX_TEXT] or (str(ended.status) if ended.status >= 400 else None)
     if ended.status:

@@ -135,6 +135,19 @@ class OtherTests(SynchronousTestCase):
         self.assertEqual((span.attributes["server.address"], span.error), ("auth.test", "403"))
         self.assertEqual((span.over - span.began, span.parent_id), (1_000_000_000, TRACE.span_id))
 
+    def test_whom_it_asked(self) -> None:
+        """Its server is told as that of an attempt is: an address of IPv6 without brackets, and the port, be it the usual one."""
+        asked = {
+            "http://[fd00::1]/x": ("http://[fd00::1]/verify", "fd00::1", 80),
+            "https://[fd00::1]:8443": ("https://[fd00::1]:8443/verify", "fd00::1", 8443),
+            "https://auth.test/x": ("https://auth.test/verify", "auth.test", 443),
+        }
+        for url, told in asked.items():
+            ended = EndedSubRequest(TRACE, "1" * 16, b"GET", url, b"/verify", 5.0, 6.0, 200)
+            (span,) = spans_of(ended, shows_query=False)
+            names = ("url.full", "server.address", "server.port")
+            self.assertEqual(tuple(span.attributes[name] for name in names), told)
+
     def test_wait(self) -> None:
         """A filter that failed says so."""
         (span,) = spans_of(EndedWait(TRACE, "1" * 16, "auth", 5.0, 5.5, "ValueError: no"), shows_query=False)
