@@ -84,6 +84,10 @@ class DurationTests(SynchronousTestCase):
                 7.0,
             ),
             (((b"Cache-Control", b"max-age=0"),), 0.0),
+            # What caches may that many share counts for us, wherever it stands (RFC 9111 section 5.2.2.10).
+            (((b"Cache-Control", b"max-age=600, s-maxage=0"),), 0.0),
+            (((b"Cache-Control", b"max-age=600"), (b"Cache-Control", b"s-maxage=7")), 7.0),
+            (((b"Cache-Control", b"s-maxage=7, max-age=600"),), 7.0),
             (((b"Cache-Control", b"No-Store"),), 0.0),
             (((b"Cache-Control", b"private, max-age=5"),), 0.0),
             (((b"Cache-Control", b"no-cache"),), 0.0),
