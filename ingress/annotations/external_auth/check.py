@@ -24,7 +24,7 @@ from ingress.annotations.contract.asked_urls import (
     split_url,
 )
 from ingress.annotations.external_auth.cache import Durations, VerdictCache, seconds_for
-from ingress.filter_parts.judging import status_reply
+from ingress.filter_parts.judging import is_grpc, status_reply
 from ingress.filters import (
     AnswerEdit,
     Facts,
@@ -362,11 +362,6 @@ def _cookie_fields(verdict: Verdict) -> tuple[tuple[bytes, bytes], ...]:
 def to_sign_in(page: Template, facts: Facts, *fields: tuple[bytes, bytes], reason: str = "") -> Reply:
     """Return what sends a client to the sign-in *page*, with further *fields*."""
     return status_reply(302, (b"Location", as_visible(page.render(facts))), *fields, reason=reason)
-
-
-def is_grpc(facts: Facts) -> bool:
-    """Whether the client would take a redirect for a failure that nobody knows."""
-    return facts.field(b"content-type").lower().startswith(b"application/grpc")
 
 
 class _Asks(Filter):

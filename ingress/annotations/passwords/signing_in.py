@@ -6,9 +6,10 @@ It has an ``error_page`` for the whole location, whoever refuses there.  Clients
 from collections.abc import Awaitable, Sequence
 from typing import ClassVar
 
-from ingress.annotations.external_auth.check import ExternalAuth, is_grpc, to_sign_in
+from ingress.annotations.external_auth.check import ExternalAuth, to_sign_in
 from ingress.annotations.passwords.basic_check import PasswordCheck
 from ingress.annotations.passwords.digest_check import DigestCheck
+from ingress.filter_parts.judging import is_grpc
 from ingress.filters import Facts, Filter, FilterSpec, Phase, Reply, Services
 from ingress.model.frozen import frozen
 from ingress.model.requests.templates import Template

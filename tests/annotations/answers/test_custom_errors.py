@@ -403,6 +403,8 @@ class ReplacingTests(SynchronousTestCase):
             (FakeEdit(200), FakeFacts(), False),
             (FakeEdit(500, is_ours=True), FakeFacts(), False),
             (FakeEdit(404), grpc, False),
+            # Upper and lower case mean the same in a media type (RFC 9110 section 8.3.1).
+            (FakeEdit(404), FakeFacts(fields={b"content-type": b"Application/gRPC"}), False),
             (FakeEdit(404), FakeFacts(), True),
         ):
             self.assertIsNone(self.replaced(self.live(keeps_answers=keeps), edit, facts))
