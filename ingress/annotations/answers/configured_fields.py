@@ -14,12 +14,19 @@ from typing import ClassVar, Final
 from ingress.annotations.contract.references import NOWHERE, Found, Reference, first_entries
 from ingress.annotations.contract.route_constants import route_constants
 from ingress.annotations.contract.route_facts import RouteFacts
-from ingress.annotations.contract.values import Annotation, Family, Remark, Risk, ValueRefused, quoted
+from ingress.annotations.contract.values import (
+    Annotation,
+    Family,
+    Remark,
+    Risk,
+    ValueRefused,
+    parse_object_key_or_nothing,
+    quoted,
+)
 from ingress.filter_parts.changing import ChangesAnswers
 from ingress.filters import AnswerEdit, Facts, FieldChanges, Filter, FilterSpec, Phase, RequestEdit, Services
 from ingress.model.cluster.objects import Kind, ObjectKey
 from ingress.model.cluster.problems import Reason
-from ingress.model.cluster.secrets import is_secret_name
 from ingress.model.frozen import frozen
 from ingress.model.requests.reserved_fields import RESERVED_FIELDS, RESERVED_FIELDS_OF_REQUESTS
 from ingress.model.requests.templates import Template, TemplateRefused, read_template
@@ -31,24 +38,12 @@ MOST_VALUE_CHARACTERS: Final = 4096
 _CUSTOM: Final = "custom-headers"
 _ADDED: Final = "add-headers"
 _TOLD: Final = "proxy-set-headers"
-_NAMESPACE = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?").fullmatch
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,128}").fullmatch
-
-
-def parse_config_map(text: str) -> ObjectKey | None:
-    """Read the name of a ConfigMap, perhaps with its namespace; None for an empty text."""
-    text = text.strip()
-    if not text:
-        return None
-    namespace, slash, name = text.rpartition("/")
-    if not is_secret_name(name) or (slash and not _NAMESPACE(namespace)):
-        raise ValueRefused("is not of the form namespace/name")
-    return ObjectKey(namespace, name)
 
 
 def parse_whole_key(text: str) -> ObjectKey | None:
     """Read namespace and name of a ConfigMap; None for an empty text."""
-    key = parse_config_map(text)
+    key = parse_object_key_or_nothing(text)
     if key is not None and not key.namespace:
         raise ValueRefused("is not of the form namespace/name")
     return key
@@ -275,7 +270,7 @@ CUSTOM_HEADERS: Final = Family(
     annotations={
         _CUSTOM: Annotation(
             "config_map",
-            parse_config_map,
+            parse_object_key_or_nothing,
             values="a ConfigMap of the own namespace: its name, or `namespace/name`; none",
             meaning="puts its keys and values on all answers as fields, those that `global-allowed-response-headers` names",
             differs="a ConfigMap that is missing, and a field that is not allowed, are told and cost no 503",

@@ -9,10 +9,17 @@ import re
 from typing import Final
 
 from ingress.annotations.client_certificates.common_names import NOBODY, CommonNames, parse_common_names
-from ingress.annotations.contract.values import Annotation, Family, Place, Risk, ValueRefused, parse_boolean
+from ingress.annotations.contract.values import (
+    Annotation,
+    Family,
+    Place,
+    Risk,
+    ValueRefused,
+    parse_boolean,
+    parse_object_key_or_nothing,
+)
 from ingress.filters import Phase
 from ingress.model.cluster.objects import ObjectKey
-from ingress.model.cluster.secrets import is_secret_name
 from ingress.model.frozen import frozen
 from ingress.model.requests.client_authentication import DEFAULT_DEPTH, MOST_DEPTH, VerifyClient
 
@@ -24,22 +31,11 @@ _MAX_URL_CHARACTERS: Final = 2048
 _MODES: Final = {
     mode.value: mode for mode in (VerifyClient.REQUIRED, VerifyClient.OPTIONAL, VerifyClient.OPTIONAL_NO_CA)
 }
-_NAMESPACE = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?").fullmatch
 # RFC 3986: a host, perhaps a port, and what may stand behind it; no user, and no fragment.
 _URL = re.compile(
     r"https?://(?:[A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?"
     r"(?:/(?:[A-Za-z0-9._~!&'()*+,;=:@/-]|%[0-9A-Fa-f]{2})*)?(?:\?(?:[A-Za-z0-9._~!&'()*+,;=:@/?-]|%[0-9A-Fa-f]{2})*)?"
 ).fullmatch
-
-
-def parse_secret(text: str) -> ObjectKey | None:
-    """Read ``namespace/name``, or a name alone, which leaves the namespace empty; None for nothing."""
-    if not text.strip():
-        return None
-    namespace, slash, name = text.rpartition("/")
-    if not is_secret_name(name) or (slash and not _NAMESPACE(namespace)):
-        raise ValueRefused("is not of the form namespace/name")
-    return ObjectKey(namespace, name)
 
 
 def parse_mode(text: str) -> VerifyClient | None:
@@ -107,7 +103,7 @@ CLIENT_CERTIFICATES: Final = Family(
     annotations={
         SECRET_ANNOTATION: Annotation(
             "secret",
-            parse_secret,
+            parse_object_key_or_nothing,
             NO_SECRET,
             "its hosts answer 403",
             values="`NAME` of the own namespace",

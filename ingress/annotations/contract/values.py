@@ -17,6 +17,7 @@ from ingress.annotations.contract.route_facts import RouteFacts
 from ingress.filters import FilterSpec, Phase
 from ingress.model.cluster.objects import ObjectKey
 from ingress.model.cluster.problems import Reason
+from ingress.model.cluster.secrets import is_secret_name
 from ingress.model.frozen import frozen
 from ingress.model.upstream.backends import BackendReference
 
@@ -38,6 +39,7 @@ _PLACEHOLDER: Final = re.compile(
 )
 _MOST_SEARCHED: Final = 4096
 
+_is_namespace = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?").fullmatch
 _TRUE: Final = frozenset({"1", "t", "T", "TRUE", "true", "True"})
 _FALSE: Final = frozenset({"0", "f", "F", "FALSE", "false", "False"})
 
@@ -182,6 +184,19 @@ def parse_locations(text: str) -> tuple[str, ...]:
         if not one.startswith("/") or one == "/":
             raise ValueRefused(f"has {quoted(one)}, which is no beginning of some paths, and not of others")
     return found
+
+
+def parse_object_key(text: str) -> ObjectKey:
+    """Read which Secret or ConfigMap is meant: ``namespace/name``, or a name alone, which leaves the namespace empty."""
+    namespace, slash, name = text.strip().rpartition("/")
+    if not is_secret_name(name) or (slash and not _is_namespace(namespace)):
+        raise ValueRefused("is not of the form namespace/name")
+    return ObjectKey(namespace, name)
+
+
+def parse_object_key_or_nothing(text: str) -> ObjectKey | None:
+    """Read the same; None for a text with nothing in it."""
+    return parse_object_key(text) if text.strip() else None
 
 
 def parse_boolean(text: str) -> bool:

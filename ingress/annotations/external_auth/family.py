@@ -15,7 +15,6 @@ from typing import Final
 from attrs import evolve
 
 from ingress.annotations.access.guards import GuardMissing
-from ingress.annotations.client_certificates.family import parse_secret
 from ingress.annotations.contract.asked_urls import (
     ANYWHERE,
     AllowedTargets,
@@ -35,6 +34,7 @@ from ingress.annotations.contract.values import (
     ValueRefused,
     parse_boolean,
     parse_locations,
+    parse_object_key_or_nothing,
 )
 from ingress.annotations.external_auth.cache import NO_DURATIONS, parse_durations
 from ingress.annotations.external_auth.check import AuthCaching, ExternalAuth
@@ -342,7 +342,7 @@ EXTERNAL_AUTH: Final = Family(
         **_ASKING,
         "auth-proxy-set-headers": Annotation(
             "config_map",
-            parse_secret,
+            parse_object_key_or_nothing,
             refused=REFUSED,
             instead=_CLOSES,
             values="name of a ConfigMap of the namespace",

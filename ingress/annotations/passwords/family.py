@@ -14,10 +14,18 @@ from typing import Final
 from attrs import evolve
 
 from ingress.annotations.access.guards import GuardMissing
-from ingress.annotations.client_certificates.family import NO_SECRET, parse_secret
+from ingress.annotations.client_certificates.family import NO_SECRET
 from ingress.annotations.contract.references import Found, Reference
 from ingress.annotations.contract.route_facts import RouteFacts
-from ingress.annotations.contract.values import Annotation, Family, Remark, Risk, ValueRefused, quoted
+from ingress.annotations.contract.values import (
+    Annotation,
+    Family,
+    Remark,
+    Risk,
+    ValueRefused,
+    parse_object_key_or_nothing,
+    quoted,
+)
 from ingress.annotations.passwords.basic_check import CredentialsKept, PasswordCheck
 from ingress.annotations.passwords.digest_check import DigestCheck, read_digest_accounts
 from ingress.annotations.passwords.htpasswd import MOST_BYTES, Accounts, read_accounts
@@ -237,7 +245,7 @@ PASSWORDS: Final = Family(
         ),
         "auth-secret": Annotation(
             "secret",
-            parse_secret,
+            parse_object_key_or_nothing,
             NO_SECRET,
             _INSTEAD,
             values="a Secret of the own namespace: its name, or `namespace/name`",

@@ -22,6 +22,7 @@ from ingress.annotations.contract.values import (
     Risk,
     ValueRefused,
     parse_boolean,
+    parse_object_key,
     parse_switch,
 )
 from ingress.annotations.upstream.fastcgi import (
@@ -33,11 +34,9 @@ from ingress.annotations.upstream.fastcgi import (
     fastcgi_filters,
     fastcgi_references,
     parse_index,
-    parse_params,
 )
 from ingress.filters import FilterSpec, Phase
 from ingress.model.cluster.objects import ObjectKey
-from ingress.model.cluster.secrets import is_secret_name
 from ingress.model.frozen import frozen
 from ingress.model.requests.templates import Part, Template, TemplateRefused, read_template
 from ingress.model.upstream.upstream_tls import DEFAULT_DEPTH, TlsSettings, TlsVersion
@@ -55,7 +54,6 @@ _MAX_CIPHERS_CHARACTERS: Final = 2048
 _MAX_HOST_CHARACTERS: Final = 253
 
 _match_host = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)(?:\.(?!-)[a-z0-9_-]{1,63}(?<!-))*").fullmatch
-_match_namespace = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?").fullmatch
 _match_ciphers = re.compile(r"[A-Za-z0-9:+!_, -]+").fullmatch
 _match_number_at_end = re.compile(r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)").fullmatch
 
@@ -97,10 +95,10 @@ def parse_http_version(text: str) -> None:
 
 def parse_secret(text: str) -> ObjectKey:
     """Read ``NAMESPACE/NAME``."""
-    namespace, slash, name = text.strip().partition("/")
-    if not slash or _match_namespace(namespace) is None or not is_secret_name(name):
+    key = parse_object_key(text)
+    if not key.namespace:
         raise ValueRefused("does not name a Secret; write NAMESPACE/NAME")
-    return ObjectKey(namespace, name)
+    return key
 
 
 def parse_depth(text: str) -> int:
@@ -294,7 +292,7 @@ UPSTREAMS: Final = Family(
         ),
         PARAMS: Annotation(
             "fastcgi_params",
-            parse_params,
+            parse_object_key,
             UNREADABLE_CONFIG_MAP,
             "the paths answer 503",
             values="a ConfigMap of the own namespace: its name, or `namespace/name`; none",

@@ -23,7 +23,6 @@ from ingress.filter_parts.judging import Judging, status_reply
 from ingress.filters import CgiRequest, Facts, Filter, FilterSpec, Phase, Reply, RequestEdit, Services
 from ingress.model.cluster.objects import Kind, ObjectKey
 from ingress.model.cluster.problems import Reason
-from ingress.model.cluster.secrets import is_secret_name
 from ingress.model.frozen import frozen
 from ingress.model.requests.decoded_paths import decoded_path
 from ingress.model.requests.templates import REQUEST_VARIABLES, Template, TemplateRefused, read_template
@@ -47,7 +46,6 @@ UNREADABLE_CONFIG_MAP: Final = ObjectKey("", "")
 _SCRIPT_FILENAME: Final = "SCRIPT_FILENAME"
 _CONTENT_LENGTH: Final = "CONTENT_LENGTH"
 _MOST_INDEX_CHARACTERS: Final = 256
-_is_namespace: Final = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?").fullmatch
 _is_param: Final = re.compile(r"[-._A-Za-z0-9]{1,128}").fullmatch
 _is_index: Final = re.compile(r"[^\x00-\x20\x7f$?#%\\]+").fullmatch
 
@@ -104,14 +102,6 @@ def parse_index(text: str) -> str:
     if len(text) > _MOST_INDEX_CHARACTERS or not _is_index(text) or not text.isascii():
         raise ValueRefused("is no name of a file")
     return text
-
-
-def parse_params(text: str) -> ObjectKey:
-    """Read the name of a ConfigMap, perhaps with its namespace."""
-    namespace, slash, name = text.strip().rpartition("/")
-    if not is_secret_name(name) or (slash and not _is_namespace(namespace)):
-        raise ValueRefused("is not of the form namespace/name")
-    return ObjectKey(namespace, name)
 
 
 @frozen

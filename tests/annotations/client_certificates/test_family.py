@@ -11,7 +11,6 @@ from ingress.annotations.client_certificates.family import (
     parse_depth,
     parse_error_page,
     parse_mode,
-    parse_secret,
     secret_asked,
 )
 from ingress.annotations.contract.values import ValueRefused
@@ -31,25 +30,6 @@ def read(**annotations: str) -> ClientCertificateSettings:
 
 class ValueTests(SynchronousTestCase):
     """Each value by itself."""
-
-    def test_secret(self) -> None:
-        """A Secret is named with its namespace, or without; nothing that could be a path gets through."""
-        self.assertEqual(parse_secret("demo/ca"), ObjectKey("demo", "ca"))
-        self.assertEqual(parse_secret("ca"), ObjectKey("", "ca"))
-        self.assertIsNone(parse_secret(" "))
-        for text in (
-            "demo/",
-            "/ca",
-            "a/b/c",
-            "../ca",
-            "demo/..",
-            "Demo/ca",
-            "demo/ ca",
-            "demo/ca\n",
-            "d" * 300,
-        ):
-            with self.assertRaises(ValueRefused, msg=text):
-                parse_secret(text)
 
     def test_mode(self) -> None:
         """There are four words, and no other spelling of them; what a Gateway asks for has none."""

@@ -8,9 +8,12 @@ from ingress.annotations.contract.values import (
     MAX_SHOWN_CHARACTERS,
     ValueRefused,
     parse_boolean,
+    parse_object_key,
+    parse_object_key_or_nothing,
     placeholder_hint,
     quoted,
 )
+from ingress.model.cluster.objects import ObjectKey
 from tests.properties import examples
 
 
@@ -32,6 +35,45 @@ class ParseBooleanTests(SynchronousTestCase):
         for text in ("", "yes", "on", " true", "true\n", "tRUE", "2", "ture"):
             refusal = self.assertRaises(ValueRefused, parse_boolean, text)
             self.assertEqual(str(refusal), 'is not a boolean; write "true" or "false"')
+
+
+class ObjectKeyTests(SynchronousTestCase):
+    """Which Secret or ConfigMap is meant."""
+
+    def test_keys(self) -> None:
+        """It is named with its namespace, or without, which leaves that empty; spaces around it are nothing."""
+        for text, key in (
+            ("demo/ca", ObjectKey("demo", "ca")),
+            ("ca", ObjectKey("", "ca")),
+            (" ca ", ObjectKey("", "ca")),
+            ("demo/a.b-c\n", ObjectKey("demo", "a.b-c")),
+        ):
+            self.assertEqual((parse_object_key(text), parse_object_key_or_nothing(text)), (key, key))
+
+    def test_others(self) -> None:
+        """Nothing that could be a path gets through."""
+        for text in (
+            "demo/",
+            "/ca",
+            "a/b/c",
+            "../ca",
+            "demo/..",
+            "Demo/ca",
+            "CA",
+            "demo/ ca",
+            "a\r\nb",
+            "$x",
+            "{{ x }}",
+            "d" * 300,
+        ):
+            for parse in (parse_object_key, parse_object_key_or_nothing):
+                self.assertRaises(ValueRefused, parse, text)
+
+    def test_nothing(self) -> None:
+        """A text with nothing in it names none, where that may be."""
+        for text in ("", " ", "\n"):
+            self.assertRaises(ValueRefused, parse_object_key, text)
+            self.assertIsNone(parse_object_key_or_nothing(text))
 
 
 class PlaceholderTests(SynchronousTestCase):

@@ -21,7 +21,6 @@ from ingress.annotations.upstream.fastcgi import (
     fastcgi_filters,
     fastcgi_references,
     parse_index,
-    parse_params,
     script_values,
 )
 from ingress.filters import Facts
@@ -67,13 +66,6 @@ class ValueTests(SynchronousTestCase):
             self.assertEqual(parse_index(text), text)
         for text in ("", "a b", "$uri", "a?b", "a#b", "a%2f", "a\\b", "a\nb", "ü", "x" * 257):
             self.assertRaises(ValueRefused, parse_index, text)
-
-    def test_config_map(self) -> None:
-        """A ConfigMap is named with or without its namespace."""
-        self.assertEqual(parse_params(" php "), ObjectKey("", "php"))
-        self.assertEqual(parse_params("shop/php"), ObjectKey("shop", "php"))
-        for text in ("", "/php", "shop/", "a/b/c", "Shop/php", "../x"):
-            self.assertRaises(ValueRefused, parse_params, text)
 
 
 class ParamTests(SynchronousTestCase):
