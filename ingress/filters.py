@@ -91,7 +91,7 @@ class Facts(Protocol):
 
     @property
     def host(self) -> bytes:
-        """The host asked for: lower case, without port."""
+        """The host asked for: lower case, without port, an address of IPv6 in brackets."""
 
     @property
     def authority(self) -> bytes:

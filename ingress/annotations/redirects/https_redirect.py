@@ -105,11 +105,8 @@ class HttpsRedirect:
             target = b"/"
         if not self.keeps_slash and target.endswith(b"/") and b"?" not in target:
             target = target[:-1]
-        host = request.public_host
-        if b":" in host and not host.startswith(b"["):
-            host = b"[%b]" % host
         port = b"" if self.port == HTTPS_PORT else b":%d" % self.port
-        location = b"https://%b%b%b" % (host, port, target)
+        location = b"https://%b%b%b" % (request.public_host, port, target)
         return Reply(self.status, ((b"Location", location), (b"Content-Type", b"text/plain")), _BODY)
 
 
