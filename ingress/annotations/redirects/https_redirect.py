@@ -29,6 +29,7 @@ from ingress.annotations.contract.values import (
     parse_locations,
 )
 from ingress.filter_parts.judging import Judging
+from ingress.filter_parts.redirecting import NO_HOST
 from ingress.filters import Filter, FilterSpec, Phase, Reply, Services
 from ingress.model.frozen import frozen
 from ingress.model.requests.request_facts import RequestedUri
@@ -41,7 +42,6 @@ ACME_CHALLENGES: Final = b"/.well-known/acme-challenge/"
 
 _IN_THE_CLEAR: Final = frozenset({b"http"})
 _BODY: Final = b"This site is served over HTTPS.\n"
-_NO_HOST: Final = b"The request names no host.\n"
 
 
 @frozen
@@ -97,9 +97,7 @@ class HttpsRedirect:
         if self.hosts is not None and host not in self.hosts:
             return None
         if not host:
-            return Reply(
-                400, ((b"Content-Type", b"text/plain"),), _NO_HOST, "the request names no host to redirect to"
-            )
+            return NO_HOST
         target = request.target
         if not target.startswith(b"/"):
             target = b"/"
