@@ -160,6 +160,9 @@ class ControlChannel(Protocol):
                 self._reactor.callLater(0, self._deliver)
                 return
         if self._is_over:
+            # Their frames do not come any more.
+            while self._descriptors:
+                os.close(self._descriptors.popleft())
             self._ended()
         elif not self._talks_nonsense:
             transport.resumeProducing()
@@ -191,8 +194,6 @@ class ControlChannel(Protocol):
     def connectionLost(self, reason: Failure = connectionDone) -> None:
         """The other end is gone, or this one was closed."""
         self._is_over = True
-        while self._descriptors and self._talks_nonsense:
-            os.close(self._descriptors.popleft())
         for number in tuple(self._lent):
             self.forget(number)
         if not self._is_resting:

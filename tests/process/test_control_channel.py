@@ -14,6 +14,7 @@ from twisted.internet.defer import Deferred
 from twisted.logger import capturedLogs
 from twisted.trial.unittest import TestCase
 
+from ingress.process.control_channel import ControlChannel
 from ingress.process.framing import Frame, FrameReader, NonsenseError, frame_to_bytes
 from ingress.workers.feed.feeding import Feed, Numbered
 from ingress.workers.messages import Kind, named_to_bytes
@@ -152,6 +153,34 @@ class HostileWorkerTests(TestCase):
         while len(self.pushed) < 50:
             await self.turns()
         self.assertGreaterEqual(turns, 50)
+
+
+class CutShortTests(TestCase):
+    """A channel to a process of our own that is killed."""
+
+    async def test_descriptors(self) -> None:
+        """Descriptors are closed whose frame has come in part alone, since nobody else knows of them."""
+        path = Path(self.mktemp()).resolve()
+        path.touch()
+        reactor: Any = real_reactor
+        came: list[Frame] = []
+        ended: Deferred[None] = Deferred()
+
+        def take(frame: Frame, descriptors: tuple[int, ...]) -> bool:
+            came.append(frame)
+            return False
+
+        channel = ControlChannel(reactor, take, lambda: ended.callback(None))
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        channel.open(ours)
+        file = os.open(path, os.O_RDONLY)
+        frame = frame_to_bytes(Frame(Kind.ANSWER, 1, b"whole"))
+        socket.send_fds(theirs, [frame + frame_to_bytes(Frame(Kind.ANSWER, 2, b"cut", 1))[:-1]], [file])
+        os.close(file)
+        theirs.close()
+        await ended
+        self.assertEqual([one.payload for one in came], [b"whole"])
+        self.assertNotIn(path, [one.resolve() for one in Path("/proc/self/fd").iterdir()])
 
 
 class BoundTests(TestCase):
