@@ -86,7 +86,7 @@ def _seen_once(port: AdminPort) -> Board:
     """Return what is known after two whole seconds: numbers of requests are differences."""
     board = Board()
     for event in follow(port):
-        board.take(event.name, event.data)
+        board.take(event.name, event.data, event.id)
         if board.is_known:
             break
         if board.why_ended:

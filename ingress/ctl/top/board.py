@@ -140,6 +140,8 @@ class Board:
         self.seconds = 0
         """How many seconds were told."""
         self._plain: dict[str, Any] = {}
+        self._life = ""
+        """Of the controller, from whose start on it counts changes and failures; empty before any came."""
 
     def __repr__(self) -> str:
         return f"<Board of {self.status.pod or 'nobody'} with {len(self.rows)} rows>"
@@ -150,13 +152,23 @@ class Board:
         return self.seconds > 1 and {"status", "numbers"} <= self._plain.keys()
 
     def begin(self) -> None:
-        """A stream begins anew: rows are those that it tells of; what happened stays."""
+        """A stream begins anew: rows are those that it tells of; what happened stays, if it goes on there."""
         self.rows.clear()
         self.why_ended = ""
         self.seconds = 0
 
-    def take(self, name: str, data: object) -> None:
-        """Take one event; those of other names, and what is not of its shape, change nothing."""
+    def take(self, name: str, data: object, event_id: str = "") -> None:
+        """Take one event; those of other names, and what is not of its shape, change nothing.
+
+        *event_id* says which life of a controller counts what happened (``ingress.live.server_sent.Mark``); another one begins anew.
+        """
+        life = event_id.partition(".")[0]
+        if life and life != self._life:
+            self._life = life
+            for kept in (self.changes, self.failures):
+                kept.clear()
+            self._plain.pop("changes", None)
+            self._plain.pop("failures", None)
         take: Callable[[Any], None] | None = {
             "": self._take_nothing,
             "status": self._take_status,

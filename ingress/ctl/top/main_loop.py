@@ -104,7 +104,7 @@ class MainLoop:
                 break
             if isinstance(event, Event):
                 self._said = ""
-                self._board.take(event.name, event.data)
+                self._board.take(event.name, event.data, event.id)
             elif not isinstance(event, Unreachable) and not self._board.is_known:
                 self._mistake = event
                 self._asked = self._asked.after("q", 1)

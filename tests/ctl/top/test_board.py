@@ -130,6 +130,19 @@ class BoardTests(SynchronousTestCase):
         made.take("failures", [FAILURE, {**FAILURE, "number": 2}])
         self.assertEqual([one.number for one in made.failures], [1, 2])
 
+    def test_entries_of_another_life(self) -> None:
+        """A controller that was started anew counts anew: what it tells is no old news, and its numbers are not those of before."""
+        made = Board()
+        made.take("changes", [CHANGE, {**CHANGE, "number": 2}], "a1.2.0")
+        made.take("failures", [FAILURE], "a1.2.1")
+        made.take("changes", [{**CHANGE, "text": "another one"}], "b2.1.0")
+        self.assertEqual([one.text for one in made.changes], ["another one"])
+        self.assertEqual([one["text"] for one in made.plain()["changes"]], ["another one"])
+        self.assertEqual(list(made.failures), [])
+        made.take("failures", [FAILURE], "b2.1.1")
+        made.take("numbers", NUMBERS)
+        self.assertEqual((len(made.changes), len(made.failures)), (1, 1))
+
     def test_objects_are_named_once(self) -> None:
         """A problem begins with its object, which stands beside it."""
         made = Board()
