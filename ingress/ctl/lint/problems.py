@@ -43,6 +43,7 @@ _GLOB: Final = re.compile(r"((?:/[A-Za-z0-9_~%-]+)*)/\*")
 _STRICT: Final = "--strict-validate-path-type"
 """What is told of a path with other signs than a type of path may have."""
 _AT_HOST: Final = re.compile(r"spec\.(?:rules\[(\d+)\]\.host|tls\[(\d+)\]\.hosts\[(\d+)\])")
+_ALL_RULES: Final = "spec.rules"
 _AT_PATH: Final = re.compile(r"spec\.rules\[(\d+)\]\.http\.paths\[\d+\]")
 
 
@@ -163,8 +164,9 @@ def problem_findings(subject: Subject, meant: SuggestedNames, coverage: Coverage
         found = _finding(subject, problem, claim, unknown)
         if problem.reason is Reason.PATH_CONFLICT and "stands in this Ingress twice" in problem.message:
             found = evolve(found, advice="remove one of them")
-        if problem.reason is Reason.PATH_CONFLICT and at is None:
-            found = evolve(found, advice="take the host out of one of the two")
+        if problem.reason is Reason.PATH_CONFLICT and problem.field == _ALL_RULES:
+            # A rule without paths; the path of an annotation is one like any other.
+            found = evolve(found, advice="leave the requests to one of the two")
         if problem.reason is Reason.UNSUPPORTED_PATH and _MISWRITTEN.search(problem.message):
             found = evolve(found, advice="correct the expression, which ingress-nginx does not take, either")
         advice = "" if found.advice else meant.advice(problem)

@@ -79,8 +79,18 @@ class RedirectWithoutPathsTests(CtlCase):
         without_paths = redirect[: redirect.index("      http:")]
         text = self.run_command("lint", self.manifest(f"{without_paths}---\n{manifest()}")).stdout
         self.assertIn("such as a redirect, has no effect", " ".join(text.split()))
-        self.assertIn("→ take the host out of one of the two\n", text)
+        self.assertIn("→ leave the requests to one of the two\n", text)
         self.assertIn(" PathConflict\n", text)
+
+    def test_the_root_of_app_root(self) -> None:
+        """What an annotation asks for, and an older Ingress has, is a path like any other."""
+        exact = manifest().replace("name: web", "name: a", 1).replace("Prefix", "Exact")
+        rooted = manifest(app_root="/x").replace("path: /", "path: /x")
+        rooted = rooted.replace("namespace: shop", "namespace: other")
+        text = self.run_command("lint", self.manifest(f"{exact}---\n{rooted}")).stdout
+        self.assertIn("app-root: Exact path", text)
+        self.assertIn("→ agree who has the path\n", text)
+        self.assertNotIn("leave the requests", text)
 
 
 class ConcernTests(CtlCase):
