@@ -36,6 +36,7 @@ COMMANDS: Final = {
 
 
 _OBJECTS_BETWEEN_WALKS: Final = 500_000
+_ENDING: Final = (signal.SIGTERM, signal.SIGHUP)
 _BY_SIGNAL: Final = 128
 """What shells add to the number of a signal that ended somebody."""
 
@@ -136,7 +137,7 @@ def commands() -> None:
 def run() -> NoReturn:
     """Run the arguments of the process, and end it at once: to take everything apart takes a fifth of a short command's time."""
     status: object = FINE
-    for number in (signal.SIGTERM, signal.SIGHUP):
+    for number in _ENDING:
         # Whoever started it may have asked for one to be ignored, as nohup does.
         if signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, _end)
@@ -166,8 +167,12 @@ def run() -> NoReturn:
 
 
 def _end(number: int, frame: FrameType | None) -> NoReturn:
-    """End the command, with the programs that it has started, which do not get the signal *number*: the next one ends it at once."""
-    signal.signal(number, signal.SIG_DFL)
+    """End the command, with the programs that it has started, which do not get the signal *number*.
+
+    ``timeout`` sends its signal twice, and so comes the end of a terminal: the next one would end us before these.
+    """
+    for one in _ENDING:
+        signal.signal(one, signal.SIG_IGN)
     raise SystemExit(_BY_SIGNAL + number)
 
 

@@ -219,6 +219,13 @@ class EndedTests(CtlCase):
         for number in (signal.SIGTERM, signal.SIGINT):
             self.assert_all_end(number, "lint", str(folder), environ=environ)
 
+    def test_once_more(self) -> None:
+        """What comes after the first one, as of a terminal that is closed or of ``timeout``, keeps nothing from being ended."""
+        twice = "finally:\n  signal.raise_signal(signal.SIGHUP)\n  signal.raise_signal(signal.SIGTERM)"
+        program = f"import signal\ndef ended():\n try: signal.raise_signal(signal.SIGTERM)\n {twice}\n{_BROKEN.format('ended()')}\n{_RUN}"
+        found = subprocess.run([sys.executable, "-c", program, "version"])
+        self.assertEqual(found.returncode, 128 + signal.SIGTERM)
+
     def test_ignored(self) -> None:
         """What whoever started it has it ignore is ignored, as with nohup."""
         program = f"import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN); {_BROKEN.format('signal.raise_signal(signal.SIGHUP)')}; {_RUN}"
