@@ -178,7 +178,8 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
     """End the process, and what it has started."""
     try:
         os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
+    except (ProcessLookupError, PermissionError):
+        # So some systems say of those that have ended just now, and nobody has waited for.
         process.kill()
 
 

@@ -327,6 +327,21 @@ class BoundsTests(KustomizeCase):
         found.close()
         self.assertFalse(survived.exists())
 
+    def test_nobody_may_end_its_session(self) -> None:
+        """So some systems say of programs that have ended just now: those that run are ended all the same."""
+
+        def refused(group: int, number: int) -> None:
+            raise PermissionError
+
+        self.patch(os, "killpg", refused)
+        pipe = self.programs.resolve() / "pipe"
+        os.mkfifo(pipe)
+        text = f"case $2 in *b) echo > '{pipe}'; exec sleep 20 ;; *) read x < '{pipe}' ;; esac"
+        self.program("kubectl", f"#!/bin/sh\n{text}\n")
+        found = build_all((str(self.programs.resolve() / "kubectl"), "kustomize"), ["a", "b"], seconds=120.0)
+        self.assertEqual(next(found).fault, "")
+        found.close()
+
     def test_a_program_that_cannot_be_run(self) -> None:
         """That is told, too."""
         (one,) = build_all((str(self.folder), "kustomize"), ["x"])
