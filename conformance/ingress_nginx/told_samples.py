@@ -43,20 +43,25 @@ class Seen:
         return [path for _, path in self.typed_paths()]
 
     def typed_paths(self) -> list[tuple[str, str]]:
-        """All paths that the host asked for may have, each behind its type: those of its rules, or of all where it has none."""
+        """All paths that the host asked for may have, each behind its type: those of its rules, or of all where it has none.
+
+        Those of all, too, where somebody is asked here whom only a path has, which may be that of another host by mistake.
+        """
         rules = [rule for placed in self.sample.ingresses for rule in placed.thing["spec"].get("rules", ())]
         host = self.host()
         of_host = [rule for rule in rules if takes(rule.get("host", ""), host)]
         is_alias = any(host in value.split(",") for value in self.annotations("server-alias"))
+        if is_alias or served(self.ours) - self.default_backends():
+            of_host = []
         return [
             (path["pathType"], path["path"])
-            for rule in (rules if is_alias or not of_host else of_host)
+            for rule in of_host or rules
             for path in rule.get("http", {}).get("paths", ())
         ]
 
     def host(self) -> str:
         """The host that is asked for, as rules write it."""
-        return plain(self.ask.host).partition(":")[0].replace("host", "HOST")
+        return host_of(self.ask.host)
 
     def tls_hosts(self) -> list[str]:
         tls = [one for placed in self.sample.ingresses for one in placed.thing["spec"].get("tls", ())]
@@ -140,6 +145,11 @@ def is_spelling_of_host(seen: Seen) -> bool:
     return one._replace(netloc=plain(one.netloc)) == other._replace(netloc=plain(other.netloc))
 
 
+def host_of(authority: str) -> str:
+    """The host of it, as rules write it."""
+    return plain(authority).partition(":")[0].replace("host", "HOST")
+
+
 def plain(authority: str) -> str:
     host, colon, port = authority.lower().partition(":")
     return host.rstrip(".") + colon + port
@@ -170,11 +180,12 @@ def is_slash_after_https(seen: Seen) -> bool:
 
 
 def is_relative(seen: Seen) -> bool:
-    """The same redirect, without scheme and host, as an Ingress asks for by an annotation that is younger than that ingress-nginx."""
+    """The same redirect, without the scheme and host that are asked for, by an annotation that is younger than that ingress-nginx."""
     if seen.whats() != {"answer.field.location"} or not seen.annotations("relative-redirects"):
         return False
-    one, ours = urlsplit(location(seen.reference)), location(seen.ours)
-    return ours.startswith("/") and one._replace(scheme="", netloc="").geturl() == ours
+    one, ours = urlsplit(seen.different[0].reference), location(seen.ours)
+    is_here = one.scheme == ("https" if seen.ask.secure else "http") and host_of(one.netloc) == seen.host()
+    return is_here and ours.startswith("/") and one._replace(scheme="", netloc="").geturl() == ours
 
 
 def is_page_of_nobody(seen: Seen) -> bool:

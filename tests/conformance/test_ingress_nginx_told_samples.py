@@ -115,6 +115,12 @@ class ToldTests(SynchronousTestCase):
             # A rule without paths has a way of its own to be told.
             found = rule_of(one, Ask("/b", host=host), answer(404), answer(403))
             self.assertEqual(found, rule, (host, more))
+        one = placed("/b", default="b")
+        one.thing["spec"]["rules"].append({"host": "a.HOST"})
+        for service, rule in (("a", ""), ("b", "is_rest")):
+            # Who is asked here by a path of another host is asked by mistake.
+            found = rule_of(one, Ask("/b", host="a.HOST"), answer(403), answer(200, service))
+            self.assertEqual(found, rule, service)
 
     def test_slash_of_it(self) -> None:
         """Whether the slash at the end is kept, where a default backend takes it and one Ingress asks for that; nothing else of the URL."""
@@ -188,16 +194,21 @@ class ToldTests(SynchronousTestCase):
         self.assertEqual(rule_of(placed(), Ask(), answer(404), there), "")
 
     def test_relative(self) -> None:
-        """The same redirect without scheme and host, where an Ingress of the set asks for that."""
-        for one, ours, rule in (
-            (placed(relative_redirects="true"), "/a/?q", "is_relative"),
-            (placed(relative_redirects="true"), "/a/", ""),
-            (placed(relative_redirects="true"), "http://HOST/a/?q", ""),
-            (placed(), "/a/?q", ""),
+        """The same redirect without scheme and host, which are those asked for, where an Ingress of the set asks for that."""
+        relative = placed(relative_redirects="true")
+        for one, there, ours, rule in (
+            (relative, "http://HOST/a/?q", "/a/?q", "is_relative"),
+            (relative, "http://HOST/a/?q", "/a/", ""),
+            (relative, "http://HOST/a/?q", "http://HOST/a/", ""),
+            (placed(), "http://HOST/a/?q", "/a/?q", ""),
+            # Without these two it would go round in a circle.
+            (relative, "https://HOST/a/?q", "/a/?q", ""),
+            (relative, "http://www.HOST/a/?q", "/a/?q", ""),
+            (relative, "https://new.test/a", "/a", ""),
         ):
-            theirs = answer(302, location="https://HOST/a/?q")
-            found = rule_of(one, Ask(), theirs, answer(302, location=ours), "answer.field.location")
-            self.assertEqual(found, rule, ours)
+            theirs, own = answer(302, location=there), answer(302, location=ours)
+            found = rule_of(one, Ask(), theirs, own, "answer.field.location", there)
+            self.assertEqual(found, rule, (there, ours))
 
     def test_below_a_wildcard(self) -> None:
         """That is in spec.tls; a host that is named there itself redirects in both."""
