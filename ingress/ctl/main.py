@@ -167,7 +167,7 @@ def run() -> NoReturn:
 
 
 def _end(number: int, frame: FrameType | None) -> NoReturn:
-    """End the command, with the programs that it has started, which do not get the signal *number*.
+    """End the command, with the programs that it has started, which do not get the signal *number*, and the terminal as it was.
 
     ``timeout`` sends its signal twice, and so comes the end of a terminal: the next one would end us before these.
     """

@@ -219,6 +219,27 @@ class EndedTests(CtlCase):
         for number in (signal.SIGTERM, signal.SIGINT):
             self.assert_all_end(number, "lint", str(folder), environ=environ)
 
+    def test_screen(self) -> None:
+        """A terminal is as it was when what it shows is ended, and whoever starts that may have SIGHUP be ignored there, too."""
+        end = b"\x1b[?1049l"
+        for before, number, key, status in (
+            ("", signal.SIGTERM, b"", 128 + signal.SIGTERM),
+            ("import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN); ", signal.SIGHUP, b"q", 0),
+        ):
+            ours, its = os.openpty()
+            self.addCleanup(os.close, ours)
+            command = [sys.executable, "-c", f"{before}{_RUN}", "top", "--admin", "http://127.0.0.1:9"]
+            with subprocess.Popen(command, stdin=its, stdout=its) as process:
+                os.close(its)
+                shown = b""
+                while b"\x1b[?1049h" not in shown:
+                    shown += self.next_of(ours)
+                process.send_signal(number)
+                os.write(ours, key)
+                while end not in shown:
+                    shown += self.next_of(ours)
+            self.assertEqual(process.returncode, status)
+
     def test_once_more(self) -> None:
         """What comes after the first one, as of a terminal that is closed or of ``timeout``, keeps nothing from being ended."""
         twice = "finally:\n  signal.raise_signal(signal.SIGHUP)\n  signal.raise_signal(signal.SIGTERM)"

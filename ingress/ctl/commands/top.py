@@ -1,15 +1,13 @@
 """``ingressctl top``."""
 
 import json
-import signal
 import sys
-from types import FrameType
 from typing import Final
 
 import click
 
 from ingress.ctl.admin_port import SILENT_SECONDS, USUAL, AdminPort, read_token
-from ingress.ctl.errors import MISTAKEN, Mistake
+from ingress.ctl.errors import Mistake
 from ingress.ctl.terminal import COLOR_CHOICES, has_colour, print_lines, say, width
 from ingress.ctl.top.board import Board
 from ingress.ctl.top.following import follow
@@ -101,9 +99,6 @@ def _look(port: AdminPort, interval: float, *, has_colour: bool) -> None:
     encoding = sys.stdout.encoding or "utf-8"
     keys = sys.stdin.fileno()
     screen = Screen(keys, sys.stdout.fileno(), encoding)
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        # The terminal is to be as it was.
-        signal.signal(number, _end)
     MainLoop(
         lambda last_id: follow(port, last_id),
         screen,
@@ -111,7 +106,3 @@ def _look(port: AdminPort, interval: float, *, has_colour: bool) -> None:
         has_colour=has_colour,
         has_bars=encoding.lower().replace("-", "") == "utf8",
     ).run(keys)
-
-
-def _end(number: int, frame: FrameType | None) -> None:
-    raise SystemExit(MISTAKEN)
