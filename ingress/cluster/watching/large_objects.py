@@ -145,10 +145,12 @@ def _put_back(value: object, cut: list[list[Any]]) -> list[list[Any]] | None:
         if type(one) is dict:
             waiting += one.values()
         elif type(one) is list:
-            waiting += one
-            for place, mark in enumerate(one):
-                if type(mark) is int and 0 <= first_mark - mark < len(cut):
-                    places.append((one, place, first_mark - mark))
+            for place, some in enumerate(one):
+                if type(some) is int:
+                    if 0 <= first_mark - some < len(cut):
+                        places.append((one, place, first_mark - some))
+                elif type(some) is dict or type(some) is list:
+                    waiting.append(some)
     if len(places) < len(cut):
         return None
     lists: list[list[Any]] = []
