@@ -54,8 +54,8 @@ _UNITS: Final = {
 _is_time = re.compile(r"(?:[0-9]{1,9}[yMwdhms])*(?:[0-9]{1,9}[yMwdhms]?)").fullmatch
 _steps = re.compile(r"([0-9]+)([yMwdhms]?)").findall
 _is_status = re.compile(r"[1-5][0-9]{2}").fullmatch
-_shared_max_age = re.compile(r's-maxage\s*=\s*"?([0-9]{1,10})').search
-_max_age = re.compile(r'max-age\s*=\s*"?([0-9]{1,10})').search
+_shared_max_age = re.compile(r's-maxage\s*=\s*"?([0-9]{0,10})').search
+_max_age = re.compile(r'max-age\s*=\s*"?([0-9]{0,10})').search
 _REFUSING: Final = ("no-cache", "no-store", "private")
 
 
@@ -109,7 +109,8 @@ def seconds_for(answer: SubAnswer, durations: Durations, now: datetime) -> float
     # We are a cache that many share (RFC 9111 section 5.2.2.10).
     age = _shared_max_age(control) or _max_age(control)
     if age is not None:
-        return min(LONGEST_SECONDS, float(age[1]))
+        # What is no number is in the past (RFC 9111 section 4.2.1), and not as if nothing was said.
+        return min(LONGEST_SECONDS, float(age[1] or 0))
     expires = answer.field(b"expires")
     if expires:
         until = _date_of(expires)

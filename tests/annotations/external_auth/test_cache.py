@@ -88,6 +88,10 @@ class DurationTests(SynchronousTestCase):
             (((b"Cache-Control", b"max-age=600, s-maxage=0"),), 0.0),
             (((b"Cache-Control", b"max-age=600"), (b"Cache-Control", b"s-maxage=7")), 7.0),
             (((b"Cache-Control", b"s-maxage=7, max-age=600"),), 7.0),
+            # What is no number is none of another's, nor as if nothing was said (RFC 9111 section 4.2.1).
+            (((b"Cache-Control", b"max-age=600, s-maxage=-1"),), 0.0),
+            (((b"Cache-Control", b"max-age=soon"),), 0.0),
+            (((b"Cache-Control", b'max-age=""'), (b"Expires", b"Thu, 01 Jan 2026 00:00:08 GMT")), 0.0),
             (((b"Cache-Control", b"No-Store"),), 0.0),
             (((b"Cache-Control", b"private, max-age=5"),), 0.0),
             (((b"Cache-Control", b"no-cache"),), 0.0),
