@@ -8,6 +8,7 @@ Source: https://opentelemetry.io/docs/specs/semconv/http/http-spans/.
 
 from collections.abc import Iterator, Mapping
 from enum import Enum
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from ingress.model.exchanges.causes import Cause
@@ -19,6 +20,8 @@ from ingress.tracing.ended import MAX_TEXT, Ended, EndedExchange, EndedSubReques
 METHODS: Final = frozenset((b"GET", b"HEAD", b"POST", b"PUT", b"DELETE", b"OPTIONS", b"PATCH", b"QUERY"))
 """Those that the conventions know, and that get here; any other is ``_OTHER``."""
 _VERSIONS: Final = {b"HTTP/1.0": "1.0", b"HTTP/2.0": "2"}
+# Few are asked, and often.
+_read_url = lru_cache(maxsize=256)(parse_url)
 
 Value = str | int | float | bool
 
@@ -205,7 +208,7 @@ def _of_attempt(record: Record, attempt: AttemptRecord, number: int) -> Iterator
 def _sub_request(ended: EndedSubRequest) -> Span:
     trace = ended.trace
     attributes: dict[str, Value] = dict(_method(ended.method))
-    url = parse_url(ended.url)
+    url = _read_url(ended.url)
     scheme = "https" if url.is_secure else "http"
     attributes["url.full"] = f"{scheme}://{url.authority.decode()}{text_of(ended.target.partition(b'?')[0])}"
     attributes["server.address"] = url.host
