@@ -228,7 +228,7 @@ class SlashQuirkTests(SynchronousTestCase):
         for facts, wanted in (
             (FakeFacts(), b"http://a.example.com/a%20b/%C3%A9%0D%0A/"),
             (FakeFacts(host=b""), b"/a%20b/%C3%A9%0D%0A/"),
-            (FakeFacts(host=b"2001:db8::1"), b"http://[2001:db8::1]/a%20b/%C3%A9%0D%0A/"),
+            (FakeFacts(host=b"[2001:db8::1]"), b"http://[2001:db8::1]/a%20b/%C3%A9%0D%0A/"),
         ):
             reply = spec.judge(facts)
             assert reply is not None

@@ -38,8 +38,6 @@ class SlashRedirect:
     def judge(self, request: RequestedUri) -> Reply | None:
         """Redirect *request*, whatever it is."""
         host = request.host
-        if b":" in host and not host.startswith(b"["):
-            host = b"[%b]" % host
         location = quote_from_bytes(self.path, safe="/:@!$&'()*+,;=~").encode()
         if host and not self.is_relative:
             location = b"%b://%b%b" % (request.scheme, host, location)
