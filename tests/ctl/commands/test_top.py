@@ -24,7 +24,7 @@ from ingress.ctl.top.feed import Event
 from ingress.ctl.top.main_loop import MainLoop
 from ingress.ctl.top.screen import Screen
 from tests.ctl.ctl_case import CtlCase
-from tests.ctl.top.test_board import NUMBERS, ROUTES, STATUS
+from tests.ctl.top.test_board import CHANGE, NUMBERS, ROUTES, STATUS
 from tests.fakes.peers.dripping import Dripping
 
 EJECTED = {
@@ -250,3 +250,18 @@ class LookingTests(SynchronousTestCase):
         with self.assertRaises(Mistake):
             self.look(follow, ())
         self.assertEqual(termios.tcgetattr(self.theirs), self.modes)
+
+    def test_controller_that_is_started_anew(self) -> None:
+        """What it tells is seen, though it counts from 1 again."""
+        is_seen = Flag()
+
+        def follow(last_id: str) -> Iterator[Event]:
+            yield from (Event("status", STATUS), Event("numbers", NUMBERS), Event("", None))
+            yield Event("changes", [{**CHANGE, "text": "of the first"}], "a1.1.0")
+            is_seen.wait(20)
+            yield Event("changes", [{**CHANGE, "text": "of the second"}], "b2.1.0")
+            yield from self.told(("status", {**STATUS, "pod": "txingress-2"}))
+
+        self.then = [lambda: os.write(self.ours, b"3"), is_seen.set]
+        self.look(follow, (b"txingress-1", b"of the first", b"txingress-2"))
+        self.assertIn(b"of the second", self.seen)
