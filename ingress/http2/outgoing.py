@@ -66,7 +66,7 @@ class Outgoing:
         self.blocked: dict[Sender, None] = {}
         """Streams with something that waits to be sent, in turns."""
         self.waiting = 0
-        """How many bytes that are."""
+        """How many bytes that are, with the trailers behind them."""
         self.window = USUAL_WINDOW
         """Bytes of bodies that may be sent."""
         self.initial_window = USUAL_WINDOW

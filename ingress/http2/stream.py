@@ -150,8 +150,9 @@ class Stream:
 
     @property
     def unsent(self) -> int:
-        """How many bytes wait."""
-        return sum(map(len, self.waiting))
+        """How many bytes wait, with the trailers behind them."""
+        waiting = self.waiting
+        return sum(map(len, waiting)) + (len(self._final) if waiting and self._final else 0)
 
     def send_head(self, block: bytes, piece: bytes, ended: bool, final: bytes = b"") -> None:
         """Send a field block, and with it the first *piece* of the body.
@@ -237,6 +238,7 @@ class Stream:
             return
         if ended:
             self._final = final
+            outgoing.waiting += len(final)
         was_blocked = bool(self.waiting)
         if piece:
             if not was_blocked:
@@ -286,6 +288,7 @@ class Stream:
         is_over = self._final is not None and not waiting
         if is_over:
             if self._final:
+                outgoing.waiting -= len(self._final)
                 frames.append(field_block_frames(self.id, outgoing.with_table_update(self._final), True))
             elif not sent:
                 frames.append(pack_head(0, 0, DATA, END_STREAM, self.id))

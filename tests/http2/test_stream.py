@@ -97,11 +97,21 @@ class AnswerTests(SynchronousTestCase):
         """Trailers wait behind the body that waits for credit."""
         self.stream.window = 2
         self.stream.send_head(HEAD, b"body", True, TRAILERS)
-        self.assertEqual((self.stream.unsent, self.stream.local_ended), (2, False))
+        waiting = 2 + len(TRAILERS)
+        self.assertEqual((self.stream.unsent, self.stream.local_ended), (waiting, False))
+        self.assertEqual(self.wire.outgoing.waiting, waiting)
         self.stream.window = 2
         self.wire.outgoing.pump()
+        self.assertEqual((self.stream.unsent, self.wire.outgoing.waiting), (0, 0))
         expected = frame(HEADERS, END_HEADERS, 1, HEAD) + frame(DATA, 0, 1, b"bo") + frame(DATA, 0, 1, b"dy")
         self.assertEqual(self.frames(), expected + frame(HEADERS, END_HEADERS | END_STREAM, 1, TRAILERS))
+
+    def test_no_use(self) -> None:
+        """Of a stream that is over before its trailers could be sent, nothing waits any more."""
+        self.stream.window = 2
+        self.stream.send_head(HEAD, b"body", True, TRAILERS)
+        self.stream.forget_unsent()
+        self.assertEqual((self.stream.unsent, self.wire.outgoing.waiting), (0, 0))
 
     def test_large_trailers(self) -> None:
         """Trailers that do not fit into a frame go on in another one."""

@@ -29,6 +29,7 @@ from ingress.proxy.contract.limits import (
     ABOVE_WATERMARK_SECONDS,
     ENDED_SECONDS,
     MAX_UNTAKEN,
+    MAX_WAITING,
     TUNNEL_END_SECONDS,
 )
 from ingress.proxy.contract.progress import Progress
@@ -295,7 +296,7 @@ class DownstreamStream(Stream, Downstream):
             self._progress = Progress()
             if not ended and self.exchange is not None:
                 self.exchange.downstream_full()
-        elif not outgoing.is_overfull:
+        elif not outgoing.is_overfull and outgoing.waiting < MAX_WAITING:
             return
         session = self._session
         session.backlog.grew(outgoing, session.streams.values())

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
-from ingress.proxy.contract.limits import MAX_UNTAKEN
+from ingress.proxy.contract.limits import ABOVE_WATERMARK_SECONDS, MAX_UNTAKEN
 from ingress.proxy.downstream.h2_session import DownstreamSession
 from tests.fakes.http2.client import Http2Client
-from tests.fakes.http2.frames import HEADERS, block, continuation, headers
+from tests.fakes.http2.frames import (
+    CANCEL,
+    HEADERS,
+    INITIAL_WINDOW_SIZE,
+    RST_STREAM,
+    block,
+    continuation,
+    data,
+    headers,
+    settings,
+)
 from tests.proxy.h2_playing import peer_of
 from tests.proxy.h2_upstream_case import HEAD, Http2UpstreamCase
 
@@ -75,6 +85,38 @@ class UnreadAnswerTests(Http2UpstreamCase):
         self.asking.look()
         self.assertEqual(len(self.asking.of(HEADERS)), 80)
         self.assertIsNone(self.asking.end)
+
+    def test_trailers_behind_bodies(self) -> None:
+        """They count with the bodies that they wait behind: streams that the client gives no credit end soon."""
+        self.wait_behind_bodies()
+        self.assertGreater(self.session.outgoing.waiting, STREAMS * LARGE)
+        self.assertTrue(self.session.backlog.is_above_high_watermark)
+        self.reactor.pass_time(ABOVE_WATERMARK_SECONDS + 2)
+        self.asking.look()
+        self.assertEqual({each.code for each in self.asking.of(RST_STREAM)}, {CANCEL})
+        self.assertEqual(len(self.asking.of(RST_STREAM)), STREAMS)
+        self.assertEqual((self.session.outgoing.waiting, self.session.streams), (0, {}))
+        self.assertFalse(self.session.backlog.is_above_high_watermark)
+
+    def test_trailers_behind_bodies_come(self) -> None:
+        """They come with the credit for the bodies, and nothing waits any more then."""
+        self.wait_behind_bodies()
+        self.asking.send(settings((INITIAL_WINDOW_SIZE, 1)))
+        self.asking.look()
+        for stream in range(1, 2 * STREAMS, 2):
+            self.assertEqual(self.asking.body(stream), b"x")
+            self.assertEqual(dict(self.asking.heads(stream)[-1])[b"x-large"], b"y" * LARGE)
+        self.assertEqual((self.session.outgoing.waiting, self.session.streams), (0, {}))
+        self.assertFalse(self.session.backlog.is_above_high_watermark)
+
+    def wait_behind_bodies(self) -> None:
+        """Have large trailers come, each behind an octet of a body that the client gives no credit for."""
+        self.asking.send(settings((INITIAL_WINDOW_SIZE, 0)))
+        self.ask()
+        server = self.server()
+        for each in server.requests():
+            server.send(headers(each.stream, HEAD, ended=False), data(each.stream, b"x"))
+            server.send(in_frames(each.stream, large_block((b"x-sum", b"1")), ended=True))
 
     def test_too_much(self) -> None:
         """Who takes nothing while megabytes of heads come is cut, and its requests are for nobody."""
