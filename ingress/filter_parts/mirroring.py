@@ -73,10 +73,11 @@ class _Collecting:
 
     def feed(self, piece: bytes) -> bytes:
         """Copy a piece."""
+        before = self._size
         self._size += len(piece)
         if self._size <= MOST_BYTES:
             self._copy += piece
-        elif self._copy:
+        elif before <= MOST_BYTES:
             self._copy = bytearray()
             self._mirror.too_long()
         return piece

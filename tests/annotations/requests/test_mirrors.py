@@ -277,9 +277,11 @@ class CopyTests(SynchronousTestCase):
 
     def test_long(self) -> None:
         """A request with a longer body is not copied, which is counted once."""
-        facts = FakeFacts(method=b"POST", is_body_whole=False)
-        self.assertEqual(self.copies(facts, *[b"x" * 1024] * (MOST_BYTES // 1024 + 2)), [])
-        self.assertEqual(self.services.counted, ["too-long"])
+        for pieces in ([b"x" * 1024] * (MOST_BYTES // 1024 + 2), [b"x" * (MOST_BYTES + 1), b"x"]):
+            self.services = FakeServices()
+            facts = FakeFacts(method=b"POST", is_body_whole=False)
+            self.assertEqual(self.copies(facts, *pieces), [])
+            self.assertEqual(self.services.counted, ["too-long"])
 
     def test_without_body(self) -> None:
         """Where bodies are not wanted, a copy has none, and goes at once."""
