@@ -1,4 +1,6 @@
-"""What is held of a request body: for an endpoint that is not connected to yet, for another attempt, for a filter."""
+"""What is held of a body: of a request for an endpoint that is not connected to yet, for another attempt or for a filter, and of another
+service's answer to the request of a filter.
+"""
 
 from ingress.proxy.contract.limits import SMALL_HELD
 
