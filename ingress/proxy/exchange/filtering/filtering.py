@@ -32,6 +32,7 @@ from ingress.proxy.exchange.filtering.body_stages import BodyStages, StageFailed
 from ingress.proxy.exchange.filtering.chain import Chain, LiveFilter
 from ingress.proxy.exchange.filtering.consulting import Stop, check_reply, consult
 from ingress.proxy.exchange.filtering.decisions import Decision
+from ingress.proxy.exchange.held_body import HeldBody
 from ingress.proxy.exchange.request_passage import RequestPassage
 
 
@@ -137,8 +138,8 @@ class Filtering:
         self._clock = context.clock
         self._tracer = context.tracer
         self._errors = context.filter_errors
-        self._pieces: list[bytes] = []
-        """What came of the body of an answer meanwhile."""
+        self._held: HeldBody | None = None
+        """What came of the body of an answer, while it is held."""
         self._trailers: list[bytes] = []
         if exchange.passage is not None:
             exchange.passage.filtering = self
@@ -378,7 +379,8 @@ class Filtering:
         self._change = change
         self._logged, self._came = logged, head.status
         self._consulted = 0
-        self._pieces = [body]
+        self._held = HeldBody()
+        self._held.replace(body)
 
     def _consult(self, change: AnswerChange) -> None:
         """Have those see the answer that have not."""
@@ -420,8 +422,9 @@ class Filtering:
 
     def _send(self, change: AnswerChange) -> None:
         """Send the answer, which all filters have seen."""
-        exchange, head, pieces = self._exchange, change.head, self._pieces
-        body = pieces[0] if len(pieces) == 1 else b"".join(pieces)
+        exchange, head, held = self._exchange, change.head, self._held
+        assert held is not None
+        body = held.joined()
         if self._is_switch:
             self._sends(None)
             exchange.deliver_switch(head, body)
@@ -446,7 +449,7 @@ class Filtering:
     def _sends(self, passage: AnswerPassage | None) -> None:
         """From now on the answer goes on, by *passage* if it has stages to pass."""
         self._change = None
-        self._pieces = []
+        self._held = None
         self._answer_passage = passage
         self._exchange.is_answer_filtered = passage is not None
 
@@ -469,8 +472,8 @@ class Filtering:
 
     def answer_body(self, piece: bytes, ended: bool, trailers: list[bytes]) -> None:
         """Take more of an answer whose head waits, or whose body has stages."""
-        if self._change is not None:
-            self._pieces.append(piece)
+        if self._held is not None:
+            self._held.add(piece)
             self._is_whole, self._trailers = ended, trailers
             return
         assert self._answer_passage is not None

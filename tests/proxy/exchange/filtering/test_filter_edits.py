@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Callable
 from http import HTTPStatus
 
@@ -12,8 +13,12 @@ from ingress.model.upstream.retries import RetryRule
 from ingress.proxy.contract.limits import DECISION_SECONDS
 from ingress.proxy.exchange.exchange import Exchange
 from ingress.proxy.exchange.filtering.chains import Chains
+from tests.fakes.http2.frames import data, headers
+from tests.fakes.specs import SpecOf
 from tests.proxy.filter_case import FilterCase
-from tests.proxy.playing import OK, ONE, TWO, fields_of
+from tests.proxy.h2_upstream_case import HEAD, Http2UpstreamCase
+from tests.proxy.h2_upstream_case import ONE as ONE_OF_HTTP2
+from tests.proxy.playing import GET, OK, ONE, TWO, fields_of
 
 BEGUN = b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\nX-A: 1\r\nx-a: 2\r\n\r\nab"
 SORRY = Reply(503, ((b"X-Sorry", b"yes"),), b"sorry\n")
@@ -384,3 +389,31 @@ class AnswerEditTestsHttp2(AnswerEditTests):
     """The same over HTTP/2."""
 
     is_http2 = True
+
+
+class HeldAnswerTests(Http2UpstreamCase):
+    """Answers of endpoints that speak HTTP/2, which send what they have credit for while a filter makes up its mind."""
+
+    def test_small_pieces(self) -> None:
+        """A body that comes in pieces of two octets takes little more memory than there are octets."""
+        waits, count = WaitsWithAnswer(), 16_000
+        self.stage.publish((ONE_OF_HTTP2,), filters=(SpecOf(waits, "f0"),))
+        down = self.stage.open()
+        down.say(GET)
+        server = self.server()
+        server.send(headers(1, HEAD, ended=False))
+        peer = self.connector.peers[-1]
+        tracemalloc.start()
+        try:
+            for number in range(count // 2 - 1):
+                peer.say(data(1, b"%02d" % (number % 100)))
+            kept, _ = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+        self.assertEqual(down.received, b"")
+        waits.coming[0].callback(None)
+        peer.say(data(1, b"99", ended=True))
+        # The last two are chunks of their own.
+        whole = b"".join(b"%02d" % number for number in range(100)) * (count // 200)
+        self.assertIn(whole[:-2] + b"\r\n2\r\n99\r\n0\r\n", down.received)
+        self.assertLess(kept, 6 * count)
