@@ -31,7 +31,7 @@ def status_reply(status: int, *fields: tuple[bytes, bytes], reason: str = "") ->
     return Reply(status, ((b"Content-Type", b"text/plain; charset=utf-8"), *fields), body, reason)
 
 
-def is_grpc(facts: Facts) -> bool:
+def is_any_grpc(facts: Facts) -> bool:
     """Whether the client speaks gRPC, or gRPC-Web, and takes a page or a redirect for a failure that nobody knows."""
     return facts.field(b"content-type").lower().startswith(b"application/grpc")
 

@@ -22,7 +22,7 @@ from ingress.annotations.contract.values import (
     parse_boolean,
     quoted,
 )
-from ingress.filter_parts.judging import is_grpc, status_reply
+from ingress.filter_parts.judging import is_any_grpc, status_reply
 from ingress.filters import (
     AnswerEdit,
     Facts,
@@ -174,7 +174,7 @@ class _Replacing(Filter):
             return None
         if not edit.is_ours and (self._keeps_answers or _STANDS_IN in facts.notes):
             return None
-        if is_grpc(facts):
+        if is_any_grpc(facts):
             return None
         challenges = edit.values(b"www-authenticate") if status == 401 else ()
         if not self._backends:

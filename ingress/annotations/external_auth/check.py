@@ -24,7 +24,7 @@ from ingress.annotations.contract.asked_urls import (
     split_url,
 )
 from ingress.annotations.external_auth.cache import Durations, VerdictCache, seconds_for
-from ingress.filter_parts.judging import is_grpc, status_reply
+from ingress.filter_parts.judging import is_any_grpc, status_reply
 from ingress.filters import (
     AnswerEdit,
     Facts,
@@ -340,7 +340,7 @@ class _Asking:
         if verdict.status == 401:
             challenges = [(b"WWW-Authenticate", value) for value in verdict.challenges]
             signin = self.spec.signin
-            if signin is not None and not is_grpc(facts):
+            if signin is not None and not is_any_grpc(facts):
                 return to_sign_in(signin, facts, *challenges, *_cookie_fields(verdict))
         reason = f"the service of auth-url answered {verdict.status}"
         return self._with_cookies(status_reply(verdict.status, *challenges, reason=reason), verdict)

@@ -9,7 +9,7 @@ from typing import ClassVar
 from ingress.annotations.external_auth.check import ExternalAuth, to_sign_in
 from ingress.annotations.passwords.basic_check import PasswordCheck
 from ingress.annotations.passwords.digest_check import DigestCheck
-from ingress.filter_parts.judging import is_grpc
+from ingress.filter_parts.judging import is_any_grpc
 from ingress.filters import Facts, Filter, FilterSpec, Phase, Reply, Services
 from ingress.model.frozen import frozen
 from ingress.model.requests.templates import Template
@@ -53,7 +53,7 @@ class _OrSignIn(Filter):
         return self._instead(facts, await coming)
 
     def _instead(self, facts: Facts, verdict: Reply | None) -> Reply | None:
-        if verdict is None or verdict.status != 401 or is_grpc(facts):
+        if verdict is None or verdict.status != 401 or is_any_grpc(facts):
             return verdict
         challenges = (field for field in verdict.fields if field[0] == b"WWW-Authenticate")
         return to_sign_in(self._page, facts, *challenges, reason=verdict.reason)

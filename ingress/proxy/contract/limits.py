@@ -29,7 +29,7 @@ MEMO_SECONDS: Final = 5.0
 """How long a connection of HTTP/2 at rest remembers what its client sends again and again."""
 MAX_WAITING: Final = 640 * 1024
 """Bytes of answers that wait with their streams on a connection of HTTP/2; what else is asked for waits at its endpoint."""
-MAX_UNTAKEN: Final = 4 * 1024 * 1024
+MAX_HEADS_UNTAKEN: Final = 4 * 1024 * 1024
 """Bytes of heads and trailers that a client of HTTP/2 leaves untaken before its connection is cut: those of its 128 requests, at 32 KiB
 each.  Nothing but endpoints that speak HTTP/2 can bring as many, for these cannot be had to wait with them."""
 ABOVE_WATERMARK_SECONDS: Final = 5.0

@@ -28,7 +28,7 @@ from ingress.proxy.contract.deadlines import NEVER, Deadlines
 from ingress.proxy.contract.limits import (
     ABOVE_WATERMARK_SECONDS,
     ENDED_SECONDS,
-    MAX_UNTAKEN,
+    MAX_HEADS_UNTAKEN,
     MAX_WAITING,
     TUNNEL_END_SECONDS,
 )
@@ -300,7 +300,7 @@ class DownstreamStream(Stream, Downstream):
             return
         session = self._session
         session.backlog.grew(outgoing, session.streams.values())
-        if outgoing.surplus > MAX_UNTAKEN:
+        if outgoing.surplus > MAX_HEADS_UNTAKEN:
             session.transport.abortConnection()
 
     def splice_body(self, copy: KernelCopy) -> bool:

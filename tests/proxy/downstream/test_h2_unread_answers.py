@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ingress.proxy.contract.limits import ABOVE_WATERMARK_SECONDS, MAX_UNTAKEN
+from ingress.proxy.contract.limits import ABOVE_WATERMARK_SECONDS, MAX_HEADS_UNTAKEN
 from ingress.proxy.downstream.h2_session import DownstreamSession
 from tests.fakes.http2.client import Http2Client
 from tests.fakes.http2.frames import (
@@ -130,8 +130,8 @@ class UnreadAnswerTests(Http2UpstreamCase):
             server.send(in_frames(each.stream, large_block((b":status", b"200")), ended=False))
             told += 1
         self.assertTrue(peer_of(self.asking).closed)
-        self.assertGreater(told * LARGE, MAX_UNTAKEN)
-        self.assertLess((told - 4) * LARGE, MAX_UNTAKEN)
+        self.assertGreater(told * LARGE, MAX_HEADS_UNTAKEN)
+        self.assertLess((told - 4) * LARGE, MAX_HEADS_UNTAKEN)
         self.assertEqual(self.stage.site.connections.all, set())
         self.assertIn(" 0 busy", repr(self.stage.pool))
 

@@ -86,7 +86,8 @@ def _counts(status: int, sent: int) -> bytes:
 def _answered_by(address: str, port: int, ingress: Hashable, protocol: bytes) -> bytes:
     """Return what stands between the time and the request's id: who answered, for which object, and what the client spoke.
 
-    Of an endpoint only the address is remembered, and not the private key that may be in its settings."""
+    Of an endpoint only the address is remembered, and not the private key that may be in its settings.
+    """
     endpoint = Endpoint(address, port) if address else None
     return b" %b %b %b " % (_text_of(endpoint), _text_of(ingress), protocol)
 
