@@ -57,7 +57,7 @@ from ingress.model.network.listeners import Listener
 from ingress.model.serving.serving_settings import ServingSettings
 from ingress.model.stepwise import let_go
 from ingress.process.garbage_collection import CollectorTurns
-from ingress.process.in_slices import in_slices
+from ingress.process.in_slices import SLICE_SECONDS, in_slices
 from ingress.translate.endpoints.backends import services_without_endpoints, unused_endpoints
 from ingress.translate.incremental import Translation
 from ingress.translate.listeners import NONE_REFUSED, Refused
@@ -71,9 +71,6 @@ from ingress.translate.translate import translate
 
 log = Logger()
 
-SLICE_SECONDS = 0.0004
-"""How long translation keeps requests waiting at a time, give or take one step of it."""
-
 STEPS_COLLECTED = 200
 """After so many steps of rounds, garbage is looked for among what they made, in a turn of its own."""
 
@@ -82,8 +79,8 @@ TRANSLATED_AT_ONCE = 100
 _TOLD_ONE_BY_ONE = (Kind.INGRESS,)
 """Kinds of objects whose status says nothing of their problems, of which one has as many as a tenant likes."""
 
-SERVICES_AT_ONCE = 25
-"""How many Services at most have their endpoints found in one turn."""
+SERVICES_AT_ONCE = 6
+"""How many Services at most have their endpoints found in one turn: about what a slice has time for."""
 
 REST_FACTOR = 4
 """How many times as long as a round took the next one waits after it: so changes

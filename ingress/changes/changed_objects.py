@@ -22,13 +22,12 @@ from ingress.history.publication_log import REPORT_SECONDS, all_joined
 from ingress.model.cluster.objects import Kind, ObjectId, ObjectKey
 from ingress.model.observability.changes_and_failures import ChangeSort, Mark
 from ingress.model.stepwise import let_go
+from ingress.process.in_slices import SLICE_SECONDS
 from ingress.translate.snapshot import Snapshot
 from ingress.wording import first_of, number_of
 
 log = Logger()
 
-SLICE_SECONDS: Final = 0.0004
-"""How long a look keeps requests waiting at a time, give or take one step of it."""
 MOST_TOLD: Final = 20
 """So many changes of one sort are told one by one at a time; of more objects there is one change for each kind."""
 

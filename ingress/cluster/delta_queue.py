@@ -16,13 +16,13 @@ from ingress.cluster.source import Sink
 from ingress.model.cluster.objects import Batch, Kind, ObjectId, Projection, Secret
 from ingress.process.garbage_collection import CollectorTurns
 
-# A portion keeps the reactor busy for some tenths of a millisecond, and so does each collection.
-_PORTION = 25
+# A portion keeps the reactor busy for a tenth of a millisecond, and so does each collection.
+_PORTION = 10
 _COLLECTED = 40
 _BEHIND = 100
-# Of Secrets a few: the key pairs of those that are needed are loaded where they are taken, which takes as long as ten other objects.
+# Of Secrets one: the key pairs of those that are needed are loaded where they are taken, which takes as long as ten other objects.
 _LIKE_A_SECRET = 10
-# A revocation list of a megabyte takes as long as half a portion of these.
+# A revocation list of a megabyte takes as long as 64 of them.
 _BYTES_LIKE_AN_OBJECT = 16 * 1024
 # Before the first sync nobody is served yet, and each turn costs something.
 _FIRST_PORTION = 200

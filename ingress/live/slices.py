@@ -1,12 +1,11 @@
 """Long work in short steps, between which the reactor serves requests, and no more of it in a second than a share of one."""
 
 from collections.abc import Iterator
-from typing import Final
 
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 
-SLICE_SECONDS: Final = 0.0005
+from ingress.process.in_slices import SLICE_SECONDS
 
 
 class Slices:

@@ -223,10 +223,10 @@ class DeltaQueueTests(SynchronousTestCase):
         self.turn()
         self.delta_queue.put({service_id(str(number)): projection("x") for number in range(60)})
         self.turn()
-        self.assertEqual([len(batch) for batch in self.sink.batches], [25, 25, 10])
+        self.assertEqual([len(batch) for batch in self.sink.batches], [10] * 6)
 
     def test_portions_of_secrets(self) -> None:
-        """Secrets, whose key pairs are loaded at once, come a few at a time, but for the first sync."""
+        """Secrets, whose key pairs are loaded at once, come one at a time, but for the first sync."""
         secrets = {(Kind.SECRET, ObjectKey("shop", str(number))): projection("x") for number in range(8)}
         self.delta_queue.put(secrets)
         self.delta_queue.synced("Ingress")
@@ -235,7 +235,7 @@ class DeltaQueueTests(SynchronousTestCase):
         others = {service_id(str(number)): projection("x") for number in range(20)}
         self.delta_queue.put({**secrets, **others})
         self.turn()
-        self.assertEqual([len(batch) for batch in self.sink.batches], [8, 3, 3, 2 + 5, 15])
+        self.assertEqual([len(batch) for batch in self.sink.batches], [8, *[1] * 8, 10, 10])
         self.assertEqual(self.sink.content.keys(), {**secrets, **others}.keys())
 
     def test_portions_of_large_secrets(self) -> None:

@@ -7,7 +7,6 @@ from twisted.internet.task import Clock
 from ingress.controller import (
     LONGEST_REST_SECONDS,
     REST_FACTOR,
-    SLICE_SECONDS,
     STEPS_COLLECTED,
     Controller,
 )
@@ -15,6 +14,7 @@ from ingress.model.cluster.objects import (
     ClusterObject,
 )
 from ingress.model.upstream.backends import BackendReference
+from ingress.process.in_slices import SLICE_SECONDS
 from ingress.translate.snapshot import Snapshot
 from tests.controller.controller_case import (
     NOW,

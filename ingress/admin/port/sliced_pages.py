@@ -20,7 +20,8 @@ from twisted.logger import Logger
 from twisted.web.server import Request
 from zope.interface import implementer
 
-SLICE_SECONDS: Final = 0.00025
+from ingress.process.in_slices import SLICE_SECONDS
+
 MOST_PAGES: Final = 16
 STALLED_SECONDS: Final = 30.0
 _LEVEL: Final = 1

@@ -14,11 +14,12 @@ from twisted.web.server import NOT_DONE_YET, Request, Site
 
 from ingress.admin.contract.page_sources import PageSources, Published
 from ingress.admin.port.site import admin_site
-from ingress.admin.port.sliced_pages import MOST_PAGES, SLICE_SECONDS, STALLED_SECONDS, LargePages
+from ingress.admin.port.sliced_pages import MOST_PAGES, STALLED_SECONDS, LargePages
 from ingress.metrics.metrics import Metrics
 from ingress.metrics.text import PART
 from ingress.model.cluster.objects import ObjectKey
 from ingress.model.upstream.backends import BackendReference
+from ingress.process.in_slices import SLICE_SECONDS
 from ingress.routing.route import Match, Route
 from ingress.routing.table import RouteTable
 from ingress.translate.snapshot import Snapshot
