@@ -8,6 +8,7 @@ import sys
 import tempfile
 from base64 import b64encode
 from multiprocessing.pool import AsyncResult
+from multiprocessing.process import BaseProcess
 from multiprocessing.synchronize import Event
 from pathlib import Path
 from socketserver import StreamRequestHandler, ThreadingTCPServer
@@ -17,6 +18,10 @@ from bench.disruptions.takeover.chain import Chain, Cost
 from bench.disruptions.takeover.loads import HOST, LOADS, NAME, Count, Ports, ask
 from bench.setup.certificate import write_key_pair
 from bench.setup.ending import status_of
+from bench.setup.errors import BenchError
+
+# What this program itself defines is known in forked processes alone, where Python no longer forks by itself (3.14).
+_FORKED = multiprocessing.get_context("fork")
 
 _ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
@@ -78,12 +83,14 @@ def _free_ports(count: int) -> list[int]:
     return ports
 
 
-def _backend() -> tuple[multiprocessing.Process, int]:
-    port = multiprocessing.Value("i", 0)
-    process = multiprocessing.Process(target=_serve, args=(port,), daemon=True)
+def _backend() -> tuple[BaseProcess, int]:
+    port = _FORKED.Value("i", 0)
+    process = _FORKED.Process(target=_serve, args=(port,), daemon=True)
     process.start()
     while not port.value:
         process.join(0.01)
+        if process.exitcode is not None:
+            raise BenchError(f"the backend ended with status {process.exitcode}")
     return process, port.value
 
 
@@ -114,9 +121,9 @@ def _played(arguments: argparse.Namespace, folder: Path) -> bool:
     costs: list[Cost] = []
     try:
         chain.start()
-        enough = multiprocessing.Event()
-        asked = multiprocessing.Array("L", len(names), lock=False)
-        with multiprocessing.Pool(len(names), Shared.begin, (enough, asked)) as pool:
+        enough = _FORKED.Event()
+        asked = _FORKED.Array("L", len(names), lock=False)
+        with _FORKED.Pool(len(names), Shared.begin, (enough, asked)) as pool:
             clients: list[AsyncResult[Count]] = [
                 pool.apply_async(_ask, (number, name, ports, arguments.pause))
                 for number, name in enumerate(names)
