@@ -15,6 +15,7 @@ from ingress.http.body import (
     chunk,
     last_chunk,
 )
+from tests.fakes.counting import calls
 from tests.properties import examples
 
 Outcome = tuple[bytes, tuple[bytes, ...], bytes] | str
@@ -137,6 +138,12 @@ class ChunkedDecoderTests(SynchronousTestCase):
         self.assertEqual(decoder.feed(b"ffffffff\r\n"), [])
         self.assertEqual(decoder.feed(b"abc"), [b"abc"])
         self.assertEqual(decoder.feed(b"d"), [b"d"])
+
+    def test_whole_chunks_take_little(self) -> None:
+        """A chunk that comes whole, and says its size alone, takes few calls: a sender may make thousands of them, of an octet each."""
+        body = chunk(b"x") * 100 + last_chunk([])
+        self.assertEqual(decode(body), (b"x" * 100, (), b""))
+        self.assertLess(calls(lambda: ChunkedDecoder().feed(body)), 400)
 
     @settings(max_examples=examples(150), deadline=None)
     @given(st.lists(st.binary(min_size=1, max_size=40), max_size=6), st.data())
