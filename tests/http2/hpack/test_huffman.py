@@ -1,5 +1,7 @@
 """Tests for ``ingress.http2.hpack.huffman``."""
 
+from functools import partial
+
 from hpack import HPACKDecodingError
 from hpack.huffman_constants import REQUEST_CODES, REQUEST_CODES_LENGTH
 from hpack.huffman_table import decode_huffman
@@ -9,12 +11,21 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.http2.faults import ConnectionFault, ErrorCode
 from ingress.http2.hpack.huffman import decode, encode
+from tests.fakes.counting import calls
 from tests.properties import examples
+
+# Behind these a string is a long one, and goes on at each bit of a byte.
+LONG = tuple(b"a" * 100 + b" " * count for count in range(8))
 
 
 def packed(digits: str) -> bytes:
     """Whole bytes of binary digits."""
     return int(digits, 2).to_bytes(len(digits) // 8, "big")
+
+
+def digits_of(octets: bytes) -> str:
+    """The code of *octets*, as binary digits."""
+    return "".join(f"{REQUEST_CODES[octet]:0{REQUEST_CODES_LENGTH[octet]}b}" for octet in octets)
 
 
 class HuffmanTests(SynchronousTestCase):
@@ -23,6 +34,14 @@ class HuffmanTests(SynchronousTestCase):
     def assert_refused(self, octets: bytes) -> None:
         fault = self.assertRaises(ConnectionFault, decode, octets)
         self.assertEqual(fault.code, ErrorCode.COMPRESSION_ERROR)
+
+    def assert_as_others(self, coded: bytes) -> None:
+        try:
+            expected = decode_huffman(coded)
+        except HPACKDecodingError:
+            self.assert_refused(coded)
+        else:
+            self.assertEqual(decode(coded), expected)
 
     def test_every_code(self) -> None:
         """Each octet has the code that other implementations give it."""
@@ -60,12 +79,37 @@ class HuffmanTests(SynchronousTestCase):
     @settings(derandomize=True, deadline=None, max_examples=examples(1000))
     def test_any_code(self, coded: bytes) -> None:
         """Of any bytes, what they stand for and whether they are refused is as others see it."""
-        try:
-            expected = decode_huffman(coded)
-        except HPACKDecodingError:
-            self.assert_refused(coded)
-        else:
-            self.assertEqual(decode(coded), expected)
+        self.assert_as_others(coded)
+
+    @given(
+        st.sampled_from(LONG),
+        st.lists(
+            st.one_of(
+                st.binary(max_size=3).map(lambda octets: "".join(f"{octet:08b}" for octet in octets)),
+                st.sampled_from((b"0", b"z", b"#", b"{", b"\\", b"\n", b"\xff")).map(
+                    lambda octet: digits_of(octet)
+                ),
+                st.integers(0, 40).map("1".__mul__),
+            ),
+            max_size=4,
+        ),
+    )
+    @settings(derandomize=True, deadline=None, max_examples=examples(500))
+    def test_any_end_of_a_long_string(self, before: bytes, behind: list[str]) -> None:
+        """A long string, too, is what others see in it, and refused where they refuse it, whatever it ends with."""
+        digits = digits_of(before) + "".join(behind)
+        for whole in (digits[: len(digits) // 8 * 8], digits + "1" * (-len(digits) % 8)):
+            self.assert_as_others(packed(whole))
+
+    def test_long_strings_take_little(self) -> None:
+        """A long string of what strings usually have takes a few calls, and none for each of its octets: a cookie may have thousands."""
+        usual = bytes(range(32, 127)).replace(b"\\", b"") * 40
+        for before in LONG:
+            for last in (b"0", b"z"):
+                coded = encode(before + usual + last)
+                self.assertEqual(decode(coded), before + usual + last)
+                if not coded.endswith(b"\xff"):
+                    self.assertLess(calls(partial(decode, coded)), 20)
 
     def test_padding(self) -> None:
         """Up to seven bits fill a string up; more of them, and any that is zero, are refused."""
