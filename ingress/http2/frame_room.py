@@ -64,11 +64,11 @@ class FrameRoom:
         """Return what came, *count* bytes in the order of the spaces, as frames of a stream; none is its last."""
         whole, rest = (0, count) if self._is_one else divmod(count, PIECE_BYTES)
         memory = self._memory
-        head = pack_head(0, PIECE_BYTES, DATA, 0, stream_id)
+        head = pack_head(PIECE_BYTES, DATA, 0, stream_id)
         end = whole * FRAME_BYTES
         for at in range(0, end, FRAME_BYTES):
             memory[at : at + FRAME_HEAD_BYTES] = head
         if rest:
-            memory[end : end + FRAME_HEAD_BYTES] = pack_head(0, rest, DATA, 0, stream_id)
+            memory[end : end + FRAME_HEAD_BYTES] = pack_head(rest, DATA, 0, stream_id)
             end += FRAME_HEAD_BYTES + rest
         return self._view[:end]

@@ -47,7 +47,8 @@ LAST_STREAM: Final = 2**31 - 1
 unpack_head: Final = Struct(">BHBBl").unpack_from
 """Length (its highest byte first), type, flags, stream: less ``RESERVED`` where the reserved bit is set, which says nothing."""
 RESERVED: Final = -(2**31)
-pack_head: Final = Struct(">BHBBL").pack
+pack_head: Final = Struct(">xHBBL").pack
+"""Length, type, flags, stream: none of ours is as long as 64 KiB, so the highest byte of the length is 0."""
 unpack_setting: Final = Struct(">HL").iter_unpack
 unpack_number: Final = Struct(">L").unpack_from
 _pack_setting: Final = Struct(">HL").pack
@@ -57,8 +58,7 @@ _pack_pair: Final = Struct(">LL").pack
 
 def frame(kind: int, flags: int, stream: int, payload: bytes) -> bytes:
     """Return one frame; *payload* is at most as long as the peer takes."""
-    length = len(payload)
-    return pack_head(length >> 16, length & 0xFFFF, kind, flags, stream) + payload
+    return pack_head(len(payload), kind, flags, stream) + payload
 
 
 def settings_frame(settings: Iterable[tuple[int, int]]) -> bytes:
@@ -94,7 +94,7 @@ def field_block_frames(stream: int, block: bytes, ended: bool, frame_bytes: int 
     flags = END_STREAM if ended else 0
     length = len(block)
     if length <= frame_bytes:
-        return pack_head(length >> 16, length & 0xFFFF, HEADERS, flags | END_HEADERS, stream) + block
+        return pack_head(length, HEADERS, flags | END_HEADERS, stream) + block
     parts = [frame(HEADERS, flags, stream, block[:frame_bytes])]
     for at in range(frame_bytes, length, frame_bytes):
         end = END_HEADERS if at + frame_bytes >= length else 0

@@ -183,12 +183,12 @@ class Stream:
                     budget.sent(size, 1)
                 else:
                     budget.useful += size
-                head = pack_head(0, length, HEADERS, END_HEADERS, self.id)
-                frames = [head, block, pack_head(0, size, DATA, flag, self.id), piece]
+                head = pack_head(length, HEADERS, END_HEADERS, self.id)
+                frames = [head, block, pack_head(size, DATA, flag, self.id), piece]
             else:
-                frames = [pack_head(0, length, HEADERS, END_HEADERS | flag, self.id), block]
+                frames = [pack_head(length, HEADERS, END_HEADERS | flag, self.id), block]
             if final:
-                frames += pack_head(0, len(final), HEADERS, END_HEADERS | END_STREAM, self.id), final
+                frames += pack_head(len(final), HEADERS, END_HEADERS | END_STREAM, self.id), final
             outgoing.write(b"".join(frames))
             if ended:
                 self.local_ended = True
@@ -228,7 +228,7 @@ class Stream:
                 else:
                     budget.useful += size
                 flags = END_STREAM if ended and not final else 0
-                frames = pack_head(0, size, DATA, flags, self.id) + piece
+                frames = pack_head(size, DATA, flags, self.id) + piece
             if final:
                 frames += self._final_frame(outgoing.with_table_update(final))
             outgoing.write(frames)
@@ -256,7 +256,7 @@ class Stream:
 
     def _final_frame(self, block: bytes) -> bytes:
         """Return the frame of trailers that fit into one."""
-        return pack_head(0, len(block), HEADERS, END_HEADERS | END_STREAM, self.id) + block
+        return pack_head(len(block), HEADERS, END_HEADERS | END_STREAM, self.id) + block
 
     def flow(self, most: int) -> int:
         """Send of what waits as much as the windows allow, at most *most* bytes; return how much that was."""
@@ -280,7 +280,7 @@ class Stream:
             self.window -= size
             outgoing.window -= size
             is_last = not waiting and self._final == b""
-            frames.append(pack_head(0, size, DATA, END_STREAM if is_last else 0, self.id))
+            frames.append(pack_head(size, DATA, END_STREAM if is_last else 0, self.id))
             frames.append(piece)
         if sent:
             outgoing.waiting -= sent
@@ -291,7 +291,7 @@ class Stream:
                 outgoing.waiting -= len(self._final)
                 frames.append(field_block_frames(self.id, outgoing.with_table_update(self._final), True))
             elif not sent:
-                frames.append(pack_head(0, 0, DATA, END_STREAM, self.id))
+                frames.append(pack_head(0, DATA, END_STREAM, self.id))
         if frames:
             # Trailers alone have no window, and may come while the transport is full.
             outgoing.send_at_once(b"".join(frames))

@@ -116,7 +116,7 @@ class AnswerTests(SynchronousTestCase):
     def test_large_trailers(self) -> None:
         """Trailers that do not fit into a frame go on in another one."""
         self.stream.send_head(HEAD, b"body", True, bytes(FRAME_BYTES + 1))
-        self.assertEqual(self.frames()[-10:-1], pack_head(0, 1, 0x9, END_HEADERS, 1))
+        self.assertEqual(self.frames()[-10:-1], pack_head(1, 0x9, END_HEADERS, 1))
 
     def test_smaller_table(self) -> None:
         """The first block after the peer has made its table smaller says so, and that may be the trailers'."""
