@@ -166,39 +166,44 @@ class Stream:
             final = b""
         size, length = len(piece), len(block)
         if (
-            size <= self.window
-            and size <= outgoing.window
-            and size <= FRAME_BYTES
-            and length <= FRAME_BYTES
-            and not outgoing.is_full
-            and (not final or len(final) <= FRAME_BYTES)
+            outgoing.is_full
+            or size > self.window
+            or size > outgoing.window
+            or size > FRAME_BYTES
+            or length > FRAME_BYTES
+            or len(final) > FRAME_BYTES
         ):
-            # Nearly every message: one write for all of it, put together once.
-            flag = END_STREAM if ended and not final else 0
-            if size:
-                self.window -= size
-                outgoing.window -= size
-                budget = outgoing.budget
-                if budget.frames < PURSE:
-                    budget.sent(size, 1)
-                else:
-                    budget.useful += size
-                head = pack_head(length, HEADERS, END_HEADERS, self.id)
-                frames = [head, block, pack_head(size, DATA, flag, self.id), piece]
-            else:
-                frames = [pack_head(length, HEADERS, END_HEADERS | flag, self.id), block]
-            if final:
-                frames += pack_head(len(final), HEADERS, END_HEADERS | END_STREAM, self.id), final
-            outgoing.write(b"".join(frames))
-            if ended:
-                self.local_ended = True
-                self.connection.stream_sent(self)
+            self._send_head_apart(block, piece, ended, final)
             return
-        outgoing.send_at_once(field_block_frames(self.id, block, ended and not size and not final))
-        if ended and not size and not final:
+        # Nearly every message: one write for all of it, put together once.
+        flag = END_STREAM if ended and not final else 0
+        if size:
+            self.window -= size
+            outgoing.window -= size
+            budget = outgoing.budget
+            if budget.frames < PURSE:
+                budget.sent(size, 1)
+            else:
+                budget.useful += size
+            head = pack_head(length, HEADERS, END_HEADERS, self.id)
+            frames = [head, block, pack_head(size, DATA, flag, self.id), piece]
+        else:
+            frames = [pack_head(length, HEADERS, END_HEADERS | flag, self.id), block]
+        if final:
+            frames += pack_head(len(final), HEADERS, END_HEADERS | END_STREAM, self.id), final
+        outgoing.write(b"".join(frames))
+        if ended:
             self.local_ended = True
             self.connection.stream_sent(self)
-        elif size or ended:
+
+    def _send_head_apart(self, block: bytes, piece: bytes, ended: bool, final: bytes) -> None:
+        """Send a field block, and behind it as much of the body as the windows allow."""
+        is_all = ended and not piece and not final
+        self.outgoing.send_at_once(field_block_frames(self.id, block, is_all))
+        if is_all:
+            self.local_ended = True
+            self.connection.stream_sent(self)
+        elif piece or ended:
             self.send(piece, ended, final)
 
     def send(self, piece: bytes, ended: bool, final: bytes = b"") -> None:
@@ -208,34 +213,40 @@ class Stream:
             final = b""
         size = len(piece)
         if (
-            not self.waiting
-            and (size or ended)
-            and size <= self.window
-            and size <= outgoing.window
-            and size <= FRAME_BYTES
+            self.waiting
+            or outgoing.is_full
+            or size > self.window
+            or size > outgoing.window
+            or size > FRAME_BYTES
             # Before trailers there may be an update of the table, of one octet.
-            and len(final) < FRAME_BYTES
-            and not outgoing.is_full
+            or len(final) >= FRAME_BYTES
+            or not (size or ended)
         ):
-            # Nearly every piece.
-            frames = b""
-            if size or not final:
-                self.window -= size
-                outgoing.window -= size
-                budget = outgoing.budget
-                if budget.frames < PURSE:
-                    budget.sent(size, 1)
-                else:
-                    budget.useful += size
-                flags = END_STREAM if ended and not final else 0
-                frames = pack_head(size, DATA, flags, self.id) + piece
-            if final:
-                frames += self._final_frame(outgoing.with_table_update(final))
-            outgoing.write(frames)
-            if ended:
-                self.local_ended = True
-                self.connection.stream_sent(self)
+            self._send_in_turns(piece, ended, final)
             return
+        # Nearly every piece.
+        frames = b""
+        if size or not final:
+            self.window -= size
+            outgoing.window -= size
+            budget = outgoing.budget
+            if budget.frames < PURSE:
+                budget.sent(size, 1)
+            else:
+                budget.useful += size
+            flags = END_STREAM if ended and not final else 0
+            frames = pack_head(size, DATA, flags, self.id) + piece
+        if final:
+            frames += self._final_frame(outgoing.with_table_update(final))
+        outgoing.write(frames)
+        if ended:
+            self.local_ended = True
+            self.connection.stream_sent(self)
+
+    def _send_in_turns(self, piece: bytes, ended: bool, final: bytes) -> None:
+        """Send of the body what can be sent, and have the rest wait for its turn."""
+        outgoing = self.outgoing
+        outgoing.waiting += len(piece)
         if ended:
             self._final = final
             outgoing.waiting += len(final)
@@ -246,7 +257,6 @@ class Stream:
             elif len(piece) + len(self.waiting[-1]) <= _SMALL:
                 piece = b"".join((self.waiting.pop(), piece))
             self.waiting.append(memoryview(piece))
-            outgoing.waiting += size
         if was_blocked or (piece and outgoing.is_full):
             outgoing.blocked[self] = None
         else:
