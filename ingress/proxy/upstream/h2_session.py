@@ -62,6 +62,7 @@ class UpstreamSession(ClientConnection[UpstreamStream], Hearer):
         self.was_used = False
         """Whether the endpoint has said anything about any request."""
         self._pool = pool
+        self._http2 = pool.http2
         self._heard_at = 0.0
         self._is_closing = False
         self._delivery: Delivery | None = None
@@ -207,7 +208,7 @@ class UpstreamSession(ClientConnection[UpstreamStream], Hearer):
         if not self.streams:
             # From now on each tick looks at the streams.
             self.deadline = self.deadlines.now
-        self._pool.count_stream()
+        self._http2.streams += 1
         # Not by ``super``: to find it so takes as long as what it does.
         ClientConnection.begin(self, stream, block, piece, ended)
 

@@ -3,6 +3,7 @@
 from collections.abc import MutableMapping
 from typing import Protocol, TypeVar
 
+from ingress.metrics.series.http2 import SideMetrics
 from ingress.model.serving.limits import Timeouts
 from ingress.model.upstream.backends import Endpoint
 from ingress.proxy.contract.deadlines import Deadlines
@@ -53,11 +54,11 @@ class IdleKeeper(Keeper[C], Taker[C], Protocol):
 class SessionKeeper(Keeper[C], Protocol):
     """Keeps those that are shared by exchanges."""
 
+    http2: SideMetrics
+    """What is counted of all of them."""
+
     def failed(self, connection: C, /) -> None:
         """Take note that *connection* ends for what its endpoint did."""
 
     def learned(self, endpoint: Endpoint, most_streams: int, /) -> None:
         """Take note of how many streams *endpoint* takes at once on a connection."""
-
-    def count_stream(self) -> None:
-        """Take note that a request is sent."""

@@ -140,6 +140,7 @@ class UpstreamPool(Taker[UpstreamConnection]):
         """How many of HTTP/2, which are few."""
         self._connect = connect
         self._metrics = metrics
+        self.http2 = metrics.http2.upstream
         self.program_errors = ProgramErrorLog(deadlines)
         self._endpoints: dict[Endpoint, _AtEndpoint] = {}
         """Of those alone to which there is a connection: they come and go with every rollout."""
@@ -317,7 +318,7 @@ class UpstreamPool(Taker[UpstreamConnection]):
         known = self._endpoints[connection.endpoint]
         waiting = self._taken_off(known, connection)
         if isinstance(connection, UpstreamSession):
-            self._metrics.http2.upstream.open += 1
+            self.http2.open += 1
             self._sessions.add(connection)
             if not self._closed:
                 known.sessions.append(connection)
@@ -416,13 +417,13 @@ class UpstreamPool(Taker[UpstreamConnection]):
         self._count_less(connection, self._endpoints[connection.endpoint])
         self._metrics.upstream_closed()
         if isinstance(connection, UpstreamSession):
-            self._metrics.http2.upstream.open -= 1
+            self.http2.open -= 1
             self._sessions.discard(connection)
 
     def failed(self, session: UpstreamSession) -> None:
         """A shared connection ends for what the endpoint did."""
         self.discard(session)
-        self._metrics.http2.upstream.failed += 1
+        self.http2.failed += 1
 
     def learned(self, endpoint: Endpoint, most_streams: int) -> None:
         """An endpoint says how many streams it takes at once, which holds for its next connections until they say so themselves."""
@@ -430,10 +431,6 @@ class UpstreamPool(Taker[UpstreamConnection]):
         if known is not None:
             # Of one that takes none for now, a new connection may still be asked.
             known.most_streams = max(1, most_streams)
-
-    def count_stream(self) -> None:
-        """A request is sent as a stream."""
-        self._metrics.http2.upstream.streams += 1
 
     def close(self) -> None:
         """Close what is idle now, and everything else as soon as its exchanges are over."""
