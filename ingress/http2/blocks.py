@@ -12,11 +12,12 @@ from ingress.http.answer import SERVER_LINE
 from ingress.http.grammar import name_of
 from ingress.http.request_head import RequestHead
 from ingress.http.response_head import ResponseHead
-from ingress.http2.hpack.field_encoder import encode_field, encode_lines, encode_once, encode_status
+from ingress.http2.hpack.field_encoder import encode_field, encode_lines, encode_status, once_encoder
 
 _SCHEMES: Final = {scheme: encode_field(b":scheme", scheme) for scheme in (b"http", b"https")}
 _TE_TRAILERS: Final = encode_field(b"te", b"trailers")
 _REQUEST_ID: Final = b"X-Request-ID: "
+_encode_request_id: Final = once_encoder(b"x-request-id")
 _EXPECT_CONTINUE: Final = encode_field(b"expect", b"100-continue")
 
 
@@ -72,7 +73,7 @@ def request_block(head: RequestHead, scheme: bytes, fields: bytes) -> bytes:
     if added.startswith(_REQUEST_ID):
         # It is another one each time, and all that follows is the same for a client.
         end = added.index(b"\r\n")
-        request_id = encode_once(b"x-request-id", added[len(_REQUEST_ID) : end])
+        request_id = _encode_request_id(added[len(_REQUEST_ID) : end])
         return b"".join((_SCHEMES[scheme], own, request_id, encode_lines(added[end + 2 :])))
     return b"".join((_SCHEMES[scheme], own, encode_lines(added)))
 

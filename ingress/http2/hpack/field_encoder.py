@@ -5,6 +5,7 @@ sent again: most lines come again, and most heads of answers do.  Only what is r
 its Huffman code.  Names and values are not judged here: whoever made the lines did that.
 """
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Final
 
@@ -47,9 +48,9 @@ def encode_field(name: bytes, value: bytes) -> bytes:
     return _lines[name + b":" + value]
 
 
-def encode_once(name: bytes, value: bytes) -> bytes:
-    """Return a field as a block, as ``encode_field`` does, where its value never comes again."""
-    return _once(name).encode(value, False)
+def once_encoder(name: bytes) -> Callable[[bytes], bytes]:
+    """Return what makes a block of a value, for fields of this *name* whose values never come again."""
+    return _Name(name).encode_once
 
 
 def encode_lines(lines: bytes) -> bytes:
@@ -92,13 +93,12 @@ class _Name:
         indexed = self._indexed.get(value)
         if indexed is not None:
             return indexed
-        if is_kept:
-            return self._literal + _string(value)
+        return self._literal + _string(value) if is_kept else self.encode_once(value)
+
+    def encode_once(self, value: bytes) -> bytes:
+        """Return a field with *value*, which is in no table and not kept."""
         length = len(value)
         return self._literal + (_LENGTHS[length] if length < 0x7F else _integer(length, 0x7F, 0)) + value
-
-
-_once: Final = lru_cache(maxsize=16)(_Name)
 
 
 class _Lines(dict[bytes, bytes]):
