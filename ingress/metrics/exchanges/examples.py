@@ -43,22 +43,24 @@ def is_harmless(text: str) -> bool:
 class Examples:
     """Those of one histogram of so many *buckets*, be it *of_upstream* seconds."""
 
-    __slots__ = ("_is_upstream", "_told", "seen")
+    __slots__ = ("_is_upstream", "_told", "traced", "untraced")
 
     def __init__(self, buckets: int, of_upstream: bool) -> None:
         self._is_upstream = of_upstream
         self._forget(buckets)
 
     def _forget(self, buckets: int) -> None:
-        self.seen: tuple[list[Seen | None], list[Seen | None]] = ([None] * buckets, [None] * buckets)
-        """By bucket, for whoever counts exchanges to assign: the newest whose trace is told to nobody, and the newest of all others."""
+        self.untraced: list[Seen | None] = [None] * buckets
+        """By bucket, for whoever counts exchanges to assign: the newest whose trace is told to nobody, ..."""
+        self.traced: list[Seen | None] = [None] * buckets
+        """... and the newest of all others."""
         self._told: list[Example | None] = [None] * buckets
 
     def shown(self) -> Iterator[Example | None]:
         """Return the example of each bucket."""
         return (
             self._example(traced) or told or self._example(untraced)
-            for untraced, traced, told in zip(*self.seen, self._told, strict=True)
+            for untraced, traced, told in zip(self.untraced, self.traced, self._told, strict=True)
         )
 
     def take(self) -> Iterator[tuple[int, Example]]:

@@ -110,9 +110,11 @@ class ExchangeMetrics:
             counts[place] += 1
             self.failures[place - FAILED] += 1
         request, trace = record.id, record.trace
-        is_traced = trace is not None and trace.is_sampled
+        of_all, of_upstream = self.examples.untraced, self.upstream_examples.untraced
+        if trace is not None and trace.is_sampled:
+            of_all, of_upstream = self.examples.traced, self.upstream_examples.traced
         if not attempts:
-            self.examples.seen[is_traced][bucket] = trace, request, seconds, 0.0
+            of_all[bucket] = trace, request, seconds, 0.0
             return
         upstream_seconds = attempts[0].over - attempts[0].began if len(attempts) == 1 else _sum_of(attempts)
         upstream_bucket = 0 if upstream_seconds <= _SHORTEST else bisect_left(BOUNDS, upstream_seconds)
@@ -120,8 +122,7 @@ class ExchangeMetrics:
         self.upstream_durations[upstream_bucket] += 1
         row.upstream_seconds += upstream_seconds
         self.upstream_seconds += upstream_seconds
-        seen = trace, request, seconds, upstream_seconds
-        self.examples.seen[is_traced][bucket] = self.upstream_examples.seen[is_traced][upstream_bucket] = seen
+        of_all[bucket] = of_upstream[upstream_bucket] = trace, request, seconds, upstream_seconds
 
     def _find(self, owner: ObjectKey, backend: BackendReference) -> Row:
         """Return the row of *owner* and *backend*, which begins with the first exchange."""
