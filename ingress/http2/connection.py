@@ -359,7 +359,7 @@ class Connection(FrameSink, Generic[S, F, M]):
         """The peer takes so much more, of a stream or of all of them together."""
         budget, outgoing = self.budget, self.outgoing
         budget.frames -= WINDOW_COST * budget.frame_share
-        if budget.frames < 0:
+        if budget.frames < 0.0:
             budget.check_frames()
         if outgoing.blocked:
             self.reader.work_left -= FRAME_WORK

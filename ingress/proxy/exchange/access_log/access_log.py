@@ -172,13 +172,13 @@ class AccessLog:
         own = self._own
         line = None if own is None else own(record)
         if line is None:
-            millisecond = int(self._wall_clock() * 1000)
+            millisecond = int(self._wall_clock() * 1000.0)
             if millisecond != self._millisecond:
                 self._millisecond = millisecond
                 # As ``stamp_of`` does, and a call less for each request.
                 self._stamp = b"%b.%03dZ " % (stamp_of_second(millisecond // 1000), millisecond % 1000)
             seconds = record.seconds
-            elapsed = int(seconds * 1000 + 0.5)
+            elapsed = int(seconds * 1000.0 + 0.5)
             host, target, request = record.host, record.target, record.id
             shown = host + target + request
             if len(shown) > MAX_FIELD or shown.translate(_REPLACED) != shown:
