@@ -191,9 +191,8 @@ class ClientConnection(Connection[S, ResponseField, Meaning]):
     def no_more_streams(self) -> None:
         """The peer said goodbye, and begins nothing with what comes now."""
 
-    @property
     def free_streams(self) -> int:
-        """How many more streams may be begun now; not above 0 for none."""
+        """Return how many more streams may be begun now; not above 0 for none."""
         if (
             self.is_leaving
             or self.reader.is_closed

@@ -74,21 +74,21 @@ class RequestTests(ClientCase):
     def test_numbers_used_up(self) -> None:
         """After the highest number no stream is begun any more."""
         self.connection.next_id = LAST_STREAM
-        self.assertGreater(self.connection.free_streams, 0)
+        self.assertGreater(self.connection.free_streams(), 0)
         self.assertEqual(self.ask().id, LAST_STREAM)
-        self.assertEqual(self.connection.free_streams, 0)
+        self.assertEqual(self.connection.free_streams(), 0)
 
     def test_room(self) -> None:
         """As many streams at once as the server says; a hundred until it does."""
-        self.assertEqual(self.connection.free_streams, ASSUMED_STREAMS)
+        self.assertEqual(self.connection.free_streams(), ASSUMED_STREAMS)
         self.server.send(settings((MAX_CONCURRENT_STREAMS, 2)))
         self.ask()
         self.ask()
-        self.assertEqual(self.connection.free_streams, 0)
+        self.assertEqual(self.connection.free_streams(), 0)
         self.server.answer(1)
-        self.assertEqual(self.connection.free_streams, 1)
+        self.assertEqual(self.connection.free_streams(), 1)
         self.server.send(settings((MAX_CONCURRENT_STREAMS, 0)))
-        self.assertLessEqual(self.connection.free_streams, 0)
+        self.assertLessEqual(self.connection.free_streams(), 0)
 
     def test_body(self) -> None:
         """A body goes in frames of 16 KiB at most, as far as both windows allow, and its end with the last."""

@@ -115,7 +115,7 @@ class EndTests(ClientCase):
         streams = [self.ask() for _ in range(4)]
         self.server.send(goaway(3))
         self.assertEqual([each.seen for each in streams], [[], [], ["broken 7"], ["broken 7"]])
-        self.assertEqual((self.connection.free_streams, self.connection.said_goodbye), (0, 1))
+        self.assertEqual((self.connection.free_streams(), self.connection.said_goodbye), (0, 1))
         self.server.answer(1)
         self.assertEqual(streams[0].seen, [(200, False), (b"ok", True)])
         self.assertIsNone(self.connection.fault)
@@ -125,7 +125,7 @@ class EndTests(ClientCase):
         streams = [self.ask() for _ in range(2)]
         self.server.send(goaway(LAST_STREAM))
         self.assertEqual([each.seen for each in streams], [[], []])
-        self.assertEqual(self.connection.free_streams, 0)
+        self.assertEqual(self.connection.free_streams(), 0)
         self.server.send(goaway(1))
         self.assertEqual([each.seen for each in streams], [[], ["broken 7"]])
 
@@ -136,7 +136,7 @@ class EndTests(ClientCase):
         self.server.look()
         (goodbye,) = self.server.of(GOAWAY)
         self.assertEqual((goodbye.last_stream, goodbye.code), (0, NO_ERROR))
-        self.assertEqual(self.connection.free_streams, 0)
+        self.assertEqual(self.connection.free_streams(), 0)
 
     def test_ping(self) -> None:
         """A PING is answered."""
@@ -169,7 +169,7 @@ class EndTests(ClientCase):
             self.server.look()
             (goodbye,) = self.server.of(GOAWAY)
             self.assertEqual((goodbye.last_stream, goodbye.code), (0, code), what)
-            self.assertEqual(self.connection.free_streams, 0, what)
+            self.assertEqual(self.connection.free_streams(), 0, what)
             self.assertNotIn((200, True), [] if what == "second end" else stream.seen, what)
 
     def test_patience(self) -> None:

@@ -86,7 +86,7 @@ class _AtEndpoint:
         """
         for session in self.sessions:
             if (
-                session.free_streams > 0
+                session.free_streams() > 0
                 and (may_be_old or not session.was_used)
                 and not (must_be_sure and not session.streams and not session.is_quiet)
             ):
