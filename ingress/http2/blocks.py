@@ -69,13 +69,14 @@ def request_block(head: RequestHead, scheme: bytes, fields: bytes) -> bytes:
     own = head.block
     if own is None:
         own = head.block = _request_block(head)
-    added = fields[len(head.forward) :]
-    if added.startswith(_REQUEST_ID):
+    added = len(head.forward)
+    if fields.startswith(_REQUEST_ID, added):
         # It is another one each time, and all that follows is the same for a client.
-        end = added.index(b"\r\n")
-        request_id = _encode_request_id(added[len(_REQUEST_ID) : end])
-        return b"".join((_SCHEMES[scheme], own, request_id, encode_lines(added[end + 2 :])))
-    return b"".join((_SCHEMES[scheme], own, encode_lines(added)))
+        begin = added + len(_REQUEST_ID)
+        end = fields.index(b"\r\n", begin)
+        request_id = _encode_request_id(fields[begin:end])
+        return b"".join((_SCHEMES[scheme], own, request_id, encode_lines(fields[end + 2 :])))
+    return b"".join((_SCHEMES[scheme], own, encode_lines(fields[added:])))
 
 
 def _request_block(head: RequestHead) -> bytes:
