@@ -168,13 +168,17 @@ class Rewriting:
             value = piece.text if piece.template is None else _rendered(piece, facts, captured)
             # Where captures meet, no empty segment comes to be.
             path += value.lstrip(b"/") if path.endswith(b"/") else value
-        if not self._is_fixed:
-            path = _DOTS.sub(b"", b"/" + path)[1:] if not path.startswith(b"/") else _DOTS.sub(b"", path)
-        if not path.startswith(b"/"):
+        is_absolute = path.startswith(b"/")
+        if not self._is_fixed and (b"." in path or b"%" in path):
+            path = _DOTS.sub(b"", path) if is_absolute else _DOTS.sub(b"", b"/" + path)[1:]
+            is_absolute = path.startswith(b"/")
+        if not is_absolute:
             path = b"/" + path
         query = b"".join(
-            piece.text if piece.template is None else _rendered(piece, facts, captured)
-            for piece in self._query
+            [
+                piece.text if piece.template is None else _rendered(piece, facts, captured)
+                for piece in self._query
+            ]
         )
         came = facts.target.partition(b"?")[2] if self._keeps_query else b""
         query = query + b"&" + came if query and came else query or came
@@ -199,10 +203,12 @@ def _pieces(template: Template, written: str, *, captures: str, variables: str) 
 
 def _rendered(piece: _Piece, facts: TemplateFacts, captured: Mapping[str, bytes]) -> bytes:
     assert piece.template is not None
-    (part,) = piece.template.parts
-    if part.variable in _PATHS:
-        return _quoted(decoded_path(facts.path, facts.target), piece.text)
-    return _quoted(piece.template.render(facts, None, captured), piece.text)
+    ((variable, _),) = piece.template.parts
+    value = captured.get(variable)
+    if value is None:
+        is_path = variable in _PATHS
+        value = decoded_path(facts.path, facts.target) if is_path else piece.template.render(facts)
+    return _quoted(value, piece.text)
 
 
 def _quoted_as_written(text: bytes, safe: str) -> bytes:

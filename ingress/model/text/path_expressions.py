@@ -17,6 +17,7 @@ from typing import Any, Final
 from ingress.model.frozen import frozen
 from ingress.model.text.expressions import ExpressionRefused, making_of
 from ingress.model.text.lookup_budget import MAX_WORK, capturing_of
+from ingress.model.text.usual_paths import usual_path
 
 MAX_CHARACTERS: Final = 4096
 MAX_GROUPS: Final = 32
@@ -62,12 +63,15 @@ class PathExpression:
         """
         if not self.size:
             return path[: len(self.text)].lower() == self.text.lower().encode()
+        usual = usual_path(self.text)
+        if usual is not None:
+            return usual.groups(path) is not None
         return _found(_fixed(self.text).search, path) is not None
 
     @property
     def is_made(self) -> bool:
         """Whether its program is kept, or it needs none; else it is made when it is needed."""
-        return not self.size or self.text in _programs
+        return not self.size or self.text in _programs or usual_path(self.text) is not None
 
     def making(self) -> int:
         """Make its program, and return what that counts."""
@@ -85,6 +89,7 @@ class Capturing:
         self._expression = expression
         self._search: Callable[[bytes], Any] | None = None
         self._groups: list[tuple[str, int]] = []
+        self._usual = usual_path(expression.text)
         if not expression.size:
             return
         compiled = _capturing(expression.text)
@@ -102,6 +107,10 @@ class Capturing:
         """Return what the groups hold of *path*, those that took no part empty; None where it matches nowhere."""
         if self._search is None:
             return {}
+        # What it takes from the beginning is what it finds first.
+        usual = None if self._usual is None else self._usual.groups(path)
+        if usual is not None:
+            return {name: usual[number - 1] for name, number in self._groups}
         found = _found(self._search, path)
         if found is None:
             return None
