@@ -310,7 +310,13 @@ class Live:
         snapshot = self._shown.snapshot()
         number = self._shown.number()
         return event(
-            "snapshot", {"number": number, "routes": snapshot.route_count, "hosts": snapshot.host_count}
+            "snapshot",
+            {
+                "life": self._life,
+                "number": number,
+                "routes": snapshot.route_count,
+                "hosts": snapshot.host_count,
+            },
         )
 
     def _look_at_routes(self) -> Iterator[None]:

@@ -21,6 +21,7 @@ from tests.live.rows import READ, FakeRow
 from tests.live.viewers import FakeViewer
 
 NOW = datetime(2026, 11, 22, 3, 0, tzinfo=UTC)
+LIFE = f"{int(NOW.timestamp() * 1000):x}"
 
 
 def failure(path: str = "/", **more: Any) -> Failure:
@@ -113,7 +114,7 @@ class LiveTests(SynchronousTestCase):
         self.pass_seconds(30)
         second = self.join()
         told = dict(second.take())
-        self.assertEqual(told["snapshot"], {"number": 41, "routes": 0, "hosts": 0})
+        self.assertEqual(told["snapshot"], {"life": LIFE, "number": 41, "routes": 0, "hosts": 0})
         self.assertEqual(len(told["numbers"]["history"]), 30)
         self.assertEqual(told["numbers"]["mostClients"], 8000)
 

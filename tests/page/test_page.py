@@ -364,9 +364,36 @@ class RestartTests(PageCase):
         tab.until("!document.getElementById('stale').hidden")
         tab.until("/Numbers are from [1-9]\\d* s ago/.test(document.getElementById('stale').textContent)")
         self.assertTrue(re.search(r"Trying (again in \d+ s|now)", tab.text("#stale")))
+        # Once the page is there, the first snapshot of the next one has the number that the first one of this one had.
+        scene.write("all", [ingress("shop", "fresh", "fresh.example.com")])
+        tab.context.set_offline(True)
         scene.start()
+        tab.context.set_offline(False)
         tab.until(LIVE, 40)
         tab.until("document.getElementById('stale').hidden")
+        tab.until("document.getElementById('space').textContent.includes('fresh.example.com')", 30)
+        self.assertEqual(tab.complaints, [])
+
+    def test_rates_of_before(self) -> None:
+        """What was told of the requests of a route is not shown beside a controller that has had none of them."""
+        folder = Path(tempfile.mkdtemp(prefix="txingress-page-"))
+        self.addCleanup(rmtree, folder)
+        scene = Scene(folder, [ingress("shop", "asked", "asked.example.com")])
+        self.addCleanup(scene.stop)
+        scene.start()
+        tab = self.open(scene.url)
+        tab.until(LIVE)
+        tab.until("document.querySelector('.route:not([hidden])')")
+        rate = "document.querySelector('.route:not([hidden])').children[4].textContent"
+        clients = Clients(scene.http, [("asked.example.com", "/", 20.0)])
+        self.addCleanup(clients.stop)
+        tab.until(f"{rate} > 1")
+        scene.stop()
+        clients.stop()
+        tab.until("!document.getElementById('stale').hidden")
+        scene.start()
+        tab.until(LIVE, 40)
+        tab.until(f"!({rate} > 0)", 30)
         self.assertEqual(tab.complaints, [])
 
 
