@@ -15,13 +15,15 @@ import signal
 import subprocess
 import sys
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from selectors import EVENT_READ, DefaultSelector
+from threading import current_thread, main_thread
 from time import monotonic
+from types import FrameType
 from typing import Any, Final
 
 from attrs import field
@@ -144,19 +146,23 @@ def _run(command: list[str], environ: Mapping[str, str], seconds: float | None) 
     """
     ends_at = None if seconds is None else monotonic() + seconds
     has_session = seconds is not None
-    with subprocess.Popen(
-        command,
-        env=environ,
-        stdin=None if seconds is None else subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=None if seconds is None else subprocess.PIPE,
-        # In a session of its own it has no terminal to ask at, and is killed together with its children.
-        start_new_session=has_session,
-    ) as process:
+    with (
+        _SignalsPutOff() as signals,
+        subprocess.Popen(
+            command,
+            env=environ,
+            stdin=None if seconds is None else subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=None if seconds is None else subprocess.PIPE,
+            # In a session of its own it has no terminal to ask at, and is killed together with its children.
+            start_new_session=has_session,
+        ) as process,
+    ):
         # Whoever waits for it here is a thread that our process does not wait for.
         end = partial(_end, process, has_session=has_session)
         atexit.register(end)
         try:
+            signals.take_up()
             printed, said = _read(process, ends_at)
             status = 0 if len(printed) > MOST_PRINTED else process.wait(_left(process, ends_at))
         except BaseException:
@@ -167,6 +173,40 @@ def _run(command: list[str], environ: Mapping[str, str], seconds: float | None) 
         if process.returncode is None:
             _signal(process, signal.SIGKILL, has_session=has_session)
     return status, printed, said
+
+
+class _SignalsPutOff:
+    """Puts off what is done at signals that may end us, until a process that was started meanwhile would be ended as well.
+
+    They come to the main thread.  To block them would do the same to the process that is started.
+    """
+
+    def __init__(self) -> None:
+        self._before: dict[int, Callable[[int, FrameType | None], object]] = {}
+        self._came: list[int] = []
+
+    def __enter__(self) -> "_SignalsPutOff":
+        if current_thread() is main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                before = signal.getsignal(number)
+                if callable(before):
+                    self._before[number] = before
+                    signal.signal(number, self._note)
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.take_up()
+
+    def take_up(self) -> None:
+        """Do what was put off, and put off nothing any more."""
+        for number, before in self._before.items():
+            signal.signal(number, before)
+        self._before.clear()
+        while self._came:
+            signal.raise_signal(self._came.pop(0))
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        self._came.append(number)
 
 
 def _read(process: subprocess.Popen[bytes], ends_at: float | None) -> tuple[bytes, bytes]:

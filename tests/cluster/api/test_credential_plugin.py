@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from select import select
@@ -151,6 +152,46 @@ class RunTests(SynchronousTestCase):
         """Return what comes next over a pipe, nothing at its end."""
         self.assertEqual(select([reader], [], [], 60.0)[0], [reader])
         return os.read(reader, 100)
+
+    def test_ended_while_it_starts(self) -> None:
+        """A signal that ends us as soon as it runs, and before anybody knows of it, ends it, too; handlers are those of before then."""
+        started: list[subprocess.Popen[bytes]] = []
+
+        class Signalled(subprocess.Popen[bytes]):
+            def __init__(self, *args: Any, **more: Any) -> None:
+                super().__init__(*args, **more)
+                started.append(self)
+                signal.raise_signal(signal.SIGTERM)
+
+        def end(number: int, frame: object) -> None:
+            raise SystemExit(number)
+
+        self.addCleanup(signal.signal, signal.SIGTERM, signal.signal(signal.SIGTERM, end))
+        # No signal can be sent so soon from outside.
+        self.patch(subprocess, "Popen", Signalled)
+        self.assertRaises(SystemExit, run_plugin, plugin("import time; time.sleep(120)"), {})
+        self.assertEqual([one.returncode for one in started], [-signal.SIGKILL])
+        self.assertIs(signal.getsignal(signal.SIGTERM), end)
+
+    def test_signals_that_end_nobody(self) -> None:
+        """Signals that come while it starts are told once it runs, in their order, and change nothing about it."""
+        told: list[int] = []
+
+        class Signalled(subprocess.Popen[bytes]):
+            def __init__(self, *args: Any, **more: Any) -> None:
+                signal.raise_signal(signal.SIGHUP)
+                signal.raise_signal(signal.SIGTERM)
+                assert not told
+                super().__init__(*args, **more)
+
+        def tell(number: int, frame: object) -> None:
+            told.append(number)
+
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            self.addCleanup(signal.signal, number, signal.signal(number, tell))
+        self.patch(subprocess, "Popen", Signalled)
+        self.assertEqual(run_plugin(printing(GOOD), {}).token, "t")
+        self.assertEqual(told, [signal.SIGHUP, signal.SIGTERM])
 
     def test_endless_output(self) -> None:
         """One that prints without end is ended before it has filled the memory; of its standard error nothing but the end is kept."""
