@@ -206,6 +206,11 @@ _OF_REASONS: Final[Mapping[Reason, tuple[Level, str, str]]] = {
         "A listener has no usable certificate.",
         "refer to a Secret of type kubernetes.io/tls",
     ),
+    Reason.UNKNOWN_TLS_OPTION: (
+        _WARNING,
+        "A listener has TLS options, of which this controller knows none.",
+        "remove them, if they were for another controller",
+    ),
     Reason.PORT_UNAVAILABLE: (
         _ERROR,
         "The port of a listener cannot be had.",

@@ -82,6 +82,7 @@ BEARINGS: Final[Mapping[Reason, Bearing]] = {
     Reason.INVALID_ROUTE_KINDS: Bearing.SAME,
     Reason.INVALID_CERTIFICATE_REF: Bearing.SAME,
     Reason.INVALID_CLIENT_CERTIFICATE_REF: Bearing.SAME,
+    Reason.UNKNOWN_TLS_OPTION: Bearing.SAME,
     Reason.PORT_UNAVAILABLE: Bearing.SAME,
     Reason.SERVICE_CONFLICT: Bearing.SAME,
     Reason.UNSUPPORTED_ADDRESS: Bearing.SAME,

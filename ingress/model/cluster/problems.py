@@ -99,6 +99,8 @@ class Reason(StrEnum):
     """A listener has no usable certificate."""
     INVALID_CLIENT_CERTIFICATE_REF = "InvalidClientCertificateRef"
     """What a Gateway is to show to endpoints is missing or malformed."""
+    UNKNOWN_TLS_OPTION = "UnknownTlsOption"
+    """A listener has TLS options, of which this controller knows none; it is served without them."""
     PORT_UNAVAILABLE = "PortUnavailable"
     """The port of a listener cannot be had."""
     UNSUPPORTED_ADDRESS = "UnsupportedAddress"

@@ -61,6 +61,7 @@ class ListenerTls:
     certificates: tuple[ObjectReference, ...] = ()
     """``certificateRefs``, in order."""
     options: tuple[tuple[str, str], ...] = ()
+    """Each controller has its own ones, and this one none."""
 
 
 @frozen(weakref_slot=False)

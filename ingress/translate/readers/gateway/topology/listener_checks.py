@@ -23,12 +23,15 @@ from ingress.translate.readers.gateway.objects.names import (
     UDP_ROUTE,
 )
 from ingress.translate.readers.gateway.topology.namespace_selection import fault_of
+from ingress.wording import first_of
 
 UDP: Final = "UDP"
 MOST_LISTENERS: Final = 64
 """How many listeners one object may have (``MaxItems`` of the API); manifests may have more."""
 MOST_KINDS: Final = 8
 """How many kinds of routes a listener may name (``MaxItems`` of the API); it takes no routes of further ones."""
+_MOST_OPTIONS: Final = 4
+"""How many TLS options are named."""
 
 _KINDS: Final[Mapping[str, tuple[Kind, ...]]] = {
     "HTTP": (HTTP_ROUTE, GRPC_ROUTE),
@@ -87,6 +90,13 @@ def check_listeners(owner: Owner, listeners: Sequence[GatewayListener]) -> Check
             )
             field = f"{listener.field}.allowedRoutes.kinds"
             problems.append(owner.problem(Reason.INVALID_ROUTE_KINDS, message, field))
+        options = () if listener.tls is None else listener.tls.options
+        if options:
+            # Each controller has its own ones, and this one none: what others make of theirs keeps nobody from being served.
+            shown = first_of([quoted(name) for name, _ in options], _MOST_OPTIONS)
+            message = f"nothing is known of {shown}; the listener is served as without"
+            field = f"{listener.field}.tls.options"
+            problems.append(owner.problem(Reason.UNKNOWN_TLS_OPTION, message, field))
         hostname = listener.hostname.lower() if listener.protocol in _WITH_HOSTS else ""
         checked.append(CheckedListener(listener, hostname, kinds, tuple(problems), not faults))
     rest = listeners[MOST_LISTENERS:]

@@ -184,6 +184,14 @@ class ListenerTests(StatusCase):
     def tls(self, *certificates: ObjectReference) -> GatewayListener:
         return listener("https", 443, "HTTPS", tls=ListenerTls(certificates=certificates))
 
+    def test_tls_options(self) -> None:
+        """A listener with options of TLS that nothing is known of is served all the same."""
+        passthrough = ListenerTls("Passthrough", options=(("example.com/version", "1.3"),))
+        one = gateway("a", listener("tls", 443, "TLS", tls=passthrough))
+        self.given(one)
+        self.assertEqual(self.conditions(one), FINE)
+        self.assertEqual(self.listener(one, "tls"), {**FINE, **NO_CONFLICT})
+
     def test_certificates(self) -> None:
         """GatewayInvalidTLSConfiguration: a listener without usable certificate is not programmed, and its routes count."""
         secret = ObjectReference("", "Secret", "", "x")

@@ -151,6 +151,21 @@ class ListenersTests(SynchronousTestCase):
             with self.subTest(listener=one):
                 self.assertEqual(self._of(one), [] if reason is None else [(reason, field)])
 
+    def test_tls_options(self) -> None:
+        """Options of TLS, of which none are known, are told by their names, and keep no listener from being served."""
+        options = tuple((f"example.com/o{at}", "x") for at in range(6))
+        for protocol, mode in (("HTTPS", "Terminate"), ("TLS", "Passthrough")):
+            secret = ObjectReference("", "Secret", "", "x")
+            one = listener("l", 443, protocol, tls=ListenerTls(mode, (secret,), options))
+            other = listener("k", 444, protocol, tls=ListenerTls(mode, (secret,), options))
+            (state,) = topology(gateway("a", one, other)).gateways.values()
+            told = [(Reason.UNKNOWN_TLS_OPTION, f"spec.listeners[{at}].tls.options") for at in range(2)]
+            self.assertEqual(_told(state.problems), told)
+            message = state.problems[0].message
+            self.assertIn('nothing is known of "example.com/o0", ', message)
+            self.assertIn('"example.com/o3" and 2 more; ', message)
+            self.assertTrue(state.is_accepted and all(each.is_accepted for each in state.listeners))
+
     def test_kinds(self) -> None:
         """Kinds follow from the protocol; of those that are named, the valid ones stay."""
         for one, kinds in (
