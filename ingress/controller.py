@@ -55,7 +55,7 @@ from ingress.model.cluster.problems import Problem
 from ingress.model.cluster.state import ClusterState
 from ingress.model.network.listeners import Listener
 from ingress.model.serving.serving_settings import ServingSettings
-from ingress.model.stepwise import let_go
+from ingress.model.stepwise import Stepwise, let_go
 from ingress.process.garbage_collection import CollectorTurns
 from ingress.process.in_slices import SLICE_SECONDS, in_slices
 from ingress.translate.endpoints.backends import services_without_endpoints, unused_endpoints
@@ -551,7 +551,7 @@ class Controller:
         )
         self._publication_log.published(served, self._taken, routes)
 
-    def _why_nothing(self) -> str:
+    def _why_nothing(self) -> Stepwise[str]:
         return self._readers.why_nothing(self._store.state())
 
     def _log_services_without_endpoints(self, snapshot: Snapshot, state: ClusterState) -> Iterator[None]:

@@ -48,14 +48,14 @@ SORTS_NAMED = 12
 class Served:
     """What a snapshot comes to; *others* are the route objects that are left alone, by kind.
 
-    *why_nothing* says why there are no routes, where there are none; it is asked when that is told.
+    *why_nothing* says why there are no routes, where there are none; it is asked when that is told, and found in steps.
     """
 
     routes: int
     hosts: int
     problems: int
     others: Mapping[Kind, int] = Factory(dict)
-    why_nothing: Callable[[], str] | None = None
+    why_nothing: Callable[[], Stepwise[str]] | None = None
     leaves_catch_alls: bool = False
     """Whether those with a default backend are left alone, too."""
 
@@ -160,7 +160,7 @@ def _line(
     why = "another class or of none" + (", or with a defaultBackend" if served.leaves_catch_alls else "")
     left = f"; left alone, since of {why}: {others}" if others else ""
     if served.why_nothing is not None:
-        left = f": {served.why_nothing()}"
+        left = f": {(yield from served.why_nothing())}"
     log.info(
         "Published {routes} of {hosts}, with {problems}{others}{news}",
         routes=number_of(served.routes, "route"),

@@ -16,6 +16,7 @@ from ingress.ctl.progress import progress
 from ingress.ctl.terminal import printable, tell
 from ingress.model.cluster.objects import Kind
 from ingress.model.cluster.problems import Reason
+from ingress.model.stepwise import finished
 from ingress.wording import first_of
 
 _MOST_NAMED: Final = 4
@@ -112,7 +113,8 @@ def tell_unserved(given: Input) -> None:
     for layer in given.layers:
         if not ingresses_of(layer.state) or any(verdict.is_ours for _, verdict in layer.route_objects()):
             continue
-        tell(printable(f"nothing is served: {why_nothing_is_served(layer.state, layer.options)}"))
+        why = finished(why_nothing_is_served(layer.state, layer.options))
+        tell(printable(f"nothing is served: {why}"))
         classes = SuggestedClasses(layer.state, layer.options)
         for name in sorted({class_named(one) for one in ingresses_of(layer.state).values()}):
             meant = classes.meant(name)

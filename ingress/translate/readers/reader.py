@@ -117,8 +117,8 @@ class Reader(Protocol):
         The kinds are ``Secret`` and ``ConfigMap``.
         """
 
-    def why_nothing(self, state: ClusterState, /) -> str:
-        """Say what kept all objects of the kind in *state* from having a route; empty where there is nothing to say.
+    def why_nothing(self, state: ClusterState, /) -> Stepwise[str]:
+        """Say, found in steps, what kept all objects of the kind in *state* from having a route; empty where there is nothing to say.
 
         The text goes on after a colon.
         """
@@ -280,6 +280,9 @@ class Readers:
         """Return how many route objects of each kind *state* has, ours or not."""
         return {kind: len(state.of(kind)) for kind in self._readers}
 
-    def why_nothing(self, state: ClusterState) -> str:
-        """Say what kept all route objects of *state* from having a route; the text goes on after a colon."""
-        return "; ".join(filter(None, (reader.why_nothing(state) for reader in self._readers.values())))
+    def why_nothing(self, state: ClusterState) -> Stepwise[str]:
+        """Say, in steps, what kept all route objects of *state* from having a route; the text goes on after a colon."""
+        found = []
+        for reader in self._readers.values():
+            found.append((yield from reader.why_nothing(state)))
+        return "; ".join(filter(None, found))

@@ -6,6 +6,7 @@ from ingress.annotations.annotations import DEFAULTS
 from ingress.model.cluster.objects import ClusterObject, Kind
 from ingress.model.cluster.secrets import Needs, is_secret_name
 from ingress.model.cluster.state import ClusterState
+from ingress.model.stepwise import Stepwise, known
 from ingress.translate.claims import ParsedObject
 from ingress.translate.gateway.backend_policies import sources_of
 from ingress.translate.gateway.handshake_requests import AUTHORITY_KEYS
@@ -42,6 +43,6 @@ class PolicyReader:
         named = (key for of_kind, key in sources_of(value) if of_kind is kind)
         return {key: AUTHORITY_KEYS for key in named if is_secret_name(key.name)}
 
-    def why_nothing(self, state: ClusterState, /) -> str:
+    def why_nothing(self, state: ClusterState, /) -> Stepwise[str]:
         """Leave that to Gateways, and to routes."""
-        return ""
+        return known("")

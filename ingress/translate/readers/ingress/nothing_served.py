@@ -5,18 +5,20 @@ from typing import Final
 
 from ingress.annotations.contract.values import quoted
 from ingress.model.cluster.state import ClusterState
+from ingress.model.stepwise import Stepwise
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.ingress.classes import class_named, controller_of, judge_class
 from ingress.translate.readers.ingress.objects import ingresses_of
 from ingress.wording import number_of
 
 _CLASSES_NAMED: Final = 5
+_LOOKED_AT_ONCE: Final = 200
 
 
-def why_nothing_is_served(state: ClusterState, options: TranslateOptions) -> str:
-    """Say what kept all Ingresses of *state* from having a route: which classes they are of, and which are served.
+def why_nothing_is_served(state: ClusterState, options: TranslateOptions) -> Stepwise[str]:
+    """Say, in steps, what kept all Ingresses of *state* from having a route: which classes they are of, and which are served.
 
-    The text goes on after a colon.  Looks at every Ingress.
+    The text goes on after a colon.  Looks at every Ingress; those that come meanwhile are not looked at.
     """
     ingresses = ingresses_of(state)
     if not ingresses:
@@ -29,7 +31,9 @@ def why_nothing_is_served(state: ClusterState, options: TranslateOptions) -> str
         return f"{where} no Ingresses{selected}"
     counts: Counter[str] = Counter()
     ours = 0
-    for ingress in ingresses.values():
+    for number, ingress in enumerate(tuple(ingresses.values()), 1):
+        if not number % _LOOKED_AT_ONCE:
+            yield
         if judge_class(ingress, state, options).is_ours:
             ours += 1
         else:

@@ -66,6 +66,6 @@ class IngressReader:
         assert isinstance(value, Ingress)
         return needing(value, kind, self._annotations)
 
-    def why_nothing(self, state: ClusterState, /) -> str:
-        """Say what kept all Ingresses from having a route."""
+    def why_nothing(self, state: ClusterState, /) -> Stepwise[str]:
+        """Say what kept all Ingresses from having a route, in steps."""
         return why_nothing_is_served(state, self._options)

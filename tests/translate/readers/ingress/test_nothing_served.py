@@ -1,14 +1,17 @@
 """Why nothing is served."""
 
+from typing import cast
+
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.cluster.label_selectors import LabelRequirement, LabelSelector
 from ingress.model.cluster.objects import Kind, ObjectKey
 from ingress.model.cluster.state import ClusterState
+from ingress.model.stepwise import finished
 from ingress.settings import Settings, translate_options
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.ingress.nothing_served import why_nothing_is_served
-from ingress.translate.readers.ingress.objects import Ingress, IngressClass
+from ingress.translate.readers.ingress.objects import Ingress, IngressClass, ingresses_of
 from ingress.translate.readers.reader import Readers
 from ingress.translate.readers.route_kinds import ROUTE_KINDS
 
@@ -29,32 +32,38 @@ def state(*classes: str | None, seen: dict[str, str] | None = None) -> ClusterSt
     )
 
 
+def why(state: ClusterState, options: TranslateOptions) -> str:
+    """Return why nothing of *state* is served."""
+    return finished(why_nothing_is_served(state, options))
+
+
 class WhyNothingTests(SynchronousTestCase):
     """What an operator reads who sees no routes."""
 
     def test_no_ingresses(self) -> None:
         """Without any Ingress that is said, of manifests and of a cluster."""
         self.assertEqual(
-            why_nothing_is_served(state(), TranslateOptions(from_manifests=True)),
+            why(state(), TranslateOptions(from_manifests=True)),
             "the manifests hold no Ingresses",
         )
-        self.assertIn("has no Ingresses", why_nothing_is_served(state(), TranslateOptions()))
+        self.assertIn("has no Ingresses", why(state(), TranslateOptions()))
         settings = Settings(namespace_selector=LabelSelector((LabelRequirement("team", "Exists"),)))
         self.assertIn(
             "has no Ingresses in namespaces that --watch-namespace-selector selects",
-            why_nothing_is_served(state(), translate_options(settings)),
+            why(state(), translate_options(settings)),
         )
 
     def test_nothing_of_any_kind(self) -> None:
         """Where there is nothing at all, the kinds of the Gateway API are not listed besides."""
         options = TranslateOptions(from_manifests=True)
         self.assertEqual(
-            Readers(ROUTE_KINDS, options).why_nothing(ClusterState({})), "the manifests hold no Ingresses"
+            finished(Readers(ROUTE_KINDS, options).why_nothing(ClusterState({}))),
+            "the manifests hold no Ingresses",
         )
 
     def test_other_classes(self) -> None:
         """The classes that were seen are named with their counts, those most seen first, and the options with them."""
-        found = why_nothing_is_served(
+        found = why(
             state("traefik", "edge", "traefik", None, seen={"edge": "example.com/edge"}), TranslateOptions()
         )
         self.assertEqual(
@@ -67,7 +76,7 @@ class WhyNothingTests(SynchronousTestCase):
     def test_class_by_name(self) -> None:
         """Which class is served by its name alone is said, and an Ingress of that class is none that is left alone."""
         options = TranslateOptions(class_by_name=True)
-        found = why_nothing_is_served(state("nginx", "edge", seen={"nginx": "example.com/edge"}), options)
+        found = why(state("nginx", "edge", seen={"nginx": "example.com/edge"}), options)
         self.assertEqual(
             found,
             'left alone are 1 Ingress of class "edge", the problems of 1 Ingress say why; served is class "nginx"'
@@ -81,20 +90,32 @@ class WhyNothingTests(SynchronousTestCase):
         old = Ingress(key, annotations={"kubernetes.io/ingress.class": "haproxy"})
         self.assertIn(
             'class "haproxy"',
-            why_nothing_is_served(ClusterState({Kind.INGRESS: {key: old}}), TranslateOptions()),
+            why(ClusterState({Kind.INGRESS: {key: old}}), TranslateOptions()),
         )
 
     def test_many_classes(self) -> None:
         """However many classes there are, and whatever they are called, the text is short and printable."""
-        found = why_nothing_is_served(
-            state(*("\n" * 100 + str(one) for one in range(300))), TranslateOptions()
-        )
+        found = why(state(*("\n" * 100 + str(one) for one in range(300))), TranslateOptions())
         self.assertIn("295 Ingresses of other classes", found)
         self.assertTrue(found.isprintable())
         self.assertLess(len(found), 2500)
 
+    def test_in_steps(self) -> None:
+        """Thousands of Ingresses are looked at in steps, however many come or go meanwhile."""
+        seen = state(*["edge"] * 3000)
+        ingresses = cast("dict[ObjectKey, Ingress]", ingresses_of(seen))
+        steps, count = why_nothing_is_served(seen, TranslateOptions()), 0
+        while True:
+            try:
+                next(steps)
+            except StopIteration as end:
+                self.assertIn("3,000 Ingresses", end.value)
+                break
+            count += 1
+            key = ObjectKey("demo", f"x{count}")
+            ingresses[key] = Ingress(key)
+        self.assertGreater(count, 10)
+
     def test_own_ingresses_without_routes(self) -> None:
         """Where Ingresses of our class have no route, their problems say why."""
-        self.assertEqual(
-            why_nothing_is_served(state("nginx"), TranslateOptions()), "the problems of 1 Ingress say why"
-        )
+        self.assertEqual(why(state("nginx"), TranslateOptions()), "the problems of 1 Ingress say why")

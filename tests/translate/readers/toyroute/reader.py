@@ -7,6 +7,7 @@ from ingress.model.cluster.objects import ClusterObject, Kind, ObjectKey
 from ingress.model.cluster.problems import Problem, Reason
 from ingress.model.cluster.secrets import TLS_KEYS, Needs
 from ingress.model.cluster.state import ClusterState
+from ingress.model.stepwise import Stepwise, known
 from ingress.model.upstream.backends import BackendReference
 from ingress.routing.hosts import check_rule_host
 from ingress.routing.route import Match
@@ -81,6 +82,6 @@ class ToyRouteReader:
         assert isinstance(value, ToyRoute)
         return {ObjectKey(value.key.namespace, value.secret): TLS_KEYS} if value.secret else {}
 
-    def why_nothing(self, state: ClusterState, /) -> str:
+    def why_nothing(self, state: ClusterState, /) -> Stepwise[str]:
         """Their doors are missing, or their problems say why."""
-        return "no toy route has a door that exists"
+        return known("no toy route has a door that exists")

@@ -7,6 +7,7 @@ from ingress.model.cluster.objects import ClusterObject, Kind
 from ingress.model.cluster.problems import Reason
 from ingress.model.cluster.secrets import Needs
 from ingress.model.cluster.state import ClusterState
+from ingress.model.stepwise import Stepwise, known
 from ingress.translate.claims import ParsedObject
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.gateway.objects.definitions import definitions_of, unsupported
@@ -52,12 +53,12 @@ class GatewayClassReader:
         """Return that nothing is needed."""
         return {}
 
-    def why_nothing(self, state: ClusterState, /) -> str:
+    def why_nothing(self, state: ClusterState, /) -> Stepwise[str]:
         """Say that no class is ours, where there are some."""
         classes = gateway_classes_of(state).values()
         if not classes or any(one.controller == self._controller for one in classes):
-            return ""
-        return f"no GatewayClass names the controller {self._controller}"
+            return known("")
+        return known(f"no GatewayClass names the controller {self._controller}")
 
 
 def _versions(state: ClusterState) -> str:

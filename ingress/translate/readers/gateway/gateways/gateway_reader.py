@@ -7,6 +7,7 @@ from attrs import evolve
 from ingress.model.cluster.objects import ClusterObject, Kind
 from ingress.model.cluster.secrets import Needs
 from ingress.model.cluster.state import ClusterState
+from ingress.model.stepwise import Stepwise, known
 from ingress.translate.claims import ParsedObject
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.gateway.gateways.infrastructure import asks_for_service, service_key
@@ -66,8 +67,11 @@ class GatewayReader:
         assert isinstance(value, Gateway)
         return needs_of(value, kind)
 
-    def why_nothing(self, state: ClusterState, /) -> str:
+    def why_nothing(self, state: ClusterState, /) -> Stepwise[str]:
         """Say that no Gateway is ours, that none is accepted, or that no route is there for them, where there are some."""
+        return known(self._why_nothing(state))
+
+    def _why_nothing(self, state: ClusterState) -> str:
         if not gateways_of(state):
             return ""
         found = last_topology(state, self._options).gateways.values()

@@ -5,6 +5,7 @@ from collections.abc import Hashable
 from ingress.model.cluster.objects import ClusterObject, Kind
 from ingress.model.cluster.secrets import Needs
 from ingress.model.cluster.state import ClusterState
+from ingress.model.stepwise import Stepwise, known
 from ingress.translate.claims import ParsedObject
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.gateway.gateways.listener_reading import read_listeners
@@ -61,6 +62,6 @@ class ListenerSetReader:
         assert isinstance(value, ListenerSet)
         return needs_of(value, kind)
 
-    def why_nothing(self, state: ClusterState, /) -> str:
+    def why_nothing(self, state: ClusterState, /) -> Stepwise[str]:
         """Leave that to Gateways, and to routes."""
-        return ""
+        return known("")

@@ -5,7 +5,7 @@ from collections.abc import Hashable
 from ingress.model.cluster.objects import ClusterObject, Kind
 from ingress.model.cluster.secrets import Needs
 from ingress.model.cluster.state import ClusterState
-from ingress.model.stepwise import Stepwise, finished
+from ingress.model.stepwise import Stepwise, finished, known
 from ingress.translate.claims import ParsedObject
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.gateway.objects.names import GRPC_ROUTE, HTTP_ROUTE
@@ -51,9 +51,9 @@ class HTTPRouteReader:
         """Nothing: certificates are those of listeners."""
         return {}
 
-    def why_nothing(self, state: ClusterState, /) -> str:
+    def why_nothing(self, state: ClusterState, /) -> Stepwise[str]:
         """They attach to no listener, or their problems say why."""
-        return why_no_route(self._kind, state)
+        return known(why_no_route(self._kind, state))
 
 
 def http_route_reader(options: TranslateOptions) -> HTTPRouteReader:

@@ -5,6 +5,7 @@ from collections.abc import Hashable
 from ingress.model.cluster.objects import ClusterObject, Kind
 from ingress.model.cluster.secrets import Needs
 from ingress.model.cluster.state import ClusterState
+from ingress.model.stepwise import Stepwise, known
 from ingress.translate.claims import ParsedObject
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.gateway.objects.names import TCP_ROUTE, TLS_ROUTE, UDP_ROUTE
@@ -46,9 +47,9 @@ class StreamRouteReader:
         """Nothing: certificates are those of listeners."""
         return {}
 
-    def why_nothing(self, state: ClusterState, /) -> str:
+    def why_nothing(self, state: ClusterState, /) -> Stepwise[str]:
         """They attach to no listener, or their problems say why."""
-        return why_no_route(self._kind, state)
+        return known(why_no_route(self._kind, state))
 
 
 def tls_route_reader(options: TranslateOptions) -> StreamRouteReader:

@@ -10,6 +10,7 @@ from ingress.model.cluster.objects import Batch, ClusterObject, Kind, ObjectKey,
 from ingress.model.cluster.problems import Reason
 from ingress.model.cluster.secrets import TLS_KEYS
 from ingress.model.network.listeners import Listener
+from ingress.model.stepwise import finished
 from ingress.translate.incremental import Translation
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.gateway.gateways.gateway_reader import GatewayReader
@@ -214,4 +215,4 @@ class ListenersAskedForTests(SynchronousTestCase):
         ):
             with self.subTest(values=values):
                 self.start(*values)
-                self.assertEqual(reader.why_nothing(self.store.state()), expected)
+                self.assertEqual(finished(reader.why_nothing(self.store.state())), expected)
