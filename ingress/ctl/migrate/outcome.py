@@ -10,7 +10,13 @@ from enum import Enum, IntEnum
 from typing import Final
 
 from ingress.ctl.lint.finding import AnnotationReport, Finding, Level, ObjectReport, Standing
-from ingress.ctl.lint.rules import CLOSED_PATHS, DEFAULT_BACKEND_OF_ALL, HOST_WITHOUT_TLS, REWRITE_TO_ITSELF
+from ingress.ctl.lint.rules import (
+    CLOSED_PATHS,
+    DEFAULT_BACKEND_OF_ALL,
+    HOST_WITHOUT_TLS,
+    REST_OF_YOUNGER,
+    REWRITE_TO_ITSELF,
+)
 from ingress.model.cluster.problems import Reason
 
 
@@ -54,7 +60,9 @@ class Bearing(Enum):
     CHANGES = "needs a change"
 
 
-_DIFFERING: Final = frozenset({DEFAULT_BACKEND_OF_ALL.name, HOST_WITHOUT_TLS.name, REWRITE_TO_ITSELF.name})
+_DIFFERING: Final = frozenset(
+    {DEFAULT_BACKEND_OF_ALL.name, HOST_WITHOUT_TLS.name, REST_OF_YOUNGER.name, REWRITE_TO_ITSELF.name}
+)
 """Rules of lint's own that tell of what both controllers do in their ways."""
 BEARINGS: Final[Mapping[Reason, Bearing]] = {
     # What the API server, or ingress-nginx as well, makes nothing of.

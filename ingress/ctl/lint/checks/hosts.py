@@ -13,12 +13,15 @@ from ingress.ctl.lint.rules import (
     HOST_WITHOUT_TLS,
     PLAIN_HTTP_BESIDE_TLS,
     REDIRECT_WITHOUT_TLS,
+    REST_OF_YOUNGER,
     TLS_HOST_WITHOUT_RULE,
     TLS_WITHOUT_SECRET,
 )
 from ingress.ctl.lint.survey import Subject, Survey
 from ingress.model.text.lookup_budget import found_at_last
 from ingress.routing.hosts import check_rule_host
+from ingress.routing.route import Match
+from ingress.translate.age import why_first
 from ingress.translate.claims import DEFAULT_BACKEND_FIELD, ROOT, ParsedObject
 from ingress.translate.hosts.merging import ALL_HOSTS
 from ingress.translate.ownership import wildcard_of
@@ -39,6 +42,7 @@ def check_hosts(survey: Survey, subject: Subject) -> Iterator[Finding]:
     yield from _rule_hosts(survey, subject, parsed)
     yield from _namespaces(survey, subject, parsed)
     yield from _default_backend(survey, subject, parsed)
+    yield from _rest_of_younger(survey, subject, parsed)
 
 
 def _tls_hosts(survey: Survey, subject: Subject, parsed: ParsedObject) -> Iterator[Finding]:
@@ -137,6 +141,25 @@ def _default_backend(survey: Survey, subject: Subject, parsed: ParsedObject) -> 
         f"requests for hosts that no rule names go to this default backend; ingress-nginx serves it for {named}",
         DEFAULT_BACKEND_FIELD,
     )
+
+
+def _rest_of_younger(survey: Survey, subject: Subject, parsed: ParsedObject) -> Iterator[Finding]:
+    """Yield where rules without paths answer what is left of a host that an older Ingress has, which has it in ingress-nginx."""
+    if parsed.default_backend is not None:
+        return
+    for route in subject.routes:
+        if route.host not in parsed.answered or route.path != ROOT or route.match is not Match.PREFIX:
+            continue
+        # Canaries say nothing there.
+        having = (one.parsed for one in survey.by_host[route.host] if isinstance(one.value, Ingress))
+        oldest = next(one for one in having if one is not None and not one.canary_claims)
+        if oldest.owner != parsed.owner:
+            host = f"host {route.host}" if route.host else "all hosts"
+            yield subject.found(
+                REST_OF_YOUNGER,
+                f"what no path of {host} takes is answered by this rule; in ingress-nginx it is 404, or as {oldest.owner} has it, {why_first(oldest.owner, parsed.owner)}",
+                parsed.rules_field,
+            )
 
 
 def _shown(hosts: tuple[str, ...] | list[str]) -> str:

@@ -3,8 +3,13 @@
 from attrs import evolve
 
 from ingress.ctl.migrate.outcome import Bearing, bearing_of
-from ingress.model.cluster.objects import ObjectKey
-from ingress.translate.readers.ingress.objects import IngressBackend, IngressTLS, ServicePortReference
+from ingress.model.cluster.objects import Kind, ObjectKey
+from ingress.translate.readers.ingress.objects import (
+    IngressBackend,
+    IngressRule,
+    IngressTLS,
+    ServicePortReference,
+)
 from tests.ctl.lint.lint_case import HOST, LintCase, ingress
 
 OTHER = "b.example.com"
@@ -53,6 +58,29 @@ class HostsTests(LintCase):
             [ingress("/a")],
         ):
             self.assert_not_found("DefaultBackendOfAll", *others)
+
+    def test_a_rule_without_paths_on_the_host_of_an_older_one(self) -> None:
+        """What it answers there is told, unless it is the oldest itself, another one has all paths, or the older one is a canary."""
+        redirect = ingress(
+            name="redirect", created="2025-02-01T00:00:00Z", permanent_redirect="https://a.test"
+        )
+        younger = evolve(redirect, rules=(IngressRule(HOST, None),))
+        older = ingress(("/", "Exact"), created="2025-01-01T00:00:00Z")
+        finding = self.found("RestOfYounger", younger, older)
+        self.assertEqual((finding.object_id, finding.field), ((Kind.INGRESS, younger.key), "spec.rules"))
+        self.assertIn(
+            f"what no path of host {HOST} takes is answered by this rule; in ingress-nginx it is 404, or as Ingress shop/web has it, which is older",
+            finding.message,
+        )
+        self.assertIs(bearing_of(finding), Bearing.DIFFERS)
+        for others in (
+            [younger],
+            [redirect, older],
+            [younger, evolve(older, created="2025-03-01T00:00:00Z")],
+            [younger, ingress("/", created="2025-01-01T00:00:00Z")],
+            [younger, ingress("/a", created="2025-01-01T00:00:00Z", canary="true", canary_weight="1")],
+        ):
+            self.assert_not_found("RestOfYounger", *others)
 
     def test_tls_without_secret(self) -> None:
         """The default certificate is shown, which is worth a note."""
