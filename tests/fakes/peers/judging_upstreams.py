@@ -14,11 +14,15 @@ from tests.fakes.certificates import Authority, issue
 class JudgingUpstream(Thread):
     """Speaks TLS 1.3 on *port*, reads what comes with the client's last flight, refuses it by its alert, and resets.
 
-    *gap_seconds* lie between the alert and the reset, *late_seconds* between flight and alert.
+    *gap_seconds* lie between the alert and the reset, *late_seconds* between flight and alert, which waits for ``may_refuse`` besides.
     """
 
     def __init__(self, authority: Authority, gap_seconds: float, late_seconds: float) -> None:
         super().__init__(daemon=True)
+        self.has_heard = Event()
+        """Whether a client's last flight has come."""
+        self.may_refuse = Event()
+        self.may_refuse.set()
         self._gap = gap_seconds
         self._late = late_seconds
         self._tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -35,6 +39,7 @@ class JudgingUpstream(Thread):
 
     def stop(self) -> None:
         """Listen no more."""
+        self.may_refuse.set()
         self._listening.shutdown(socket.SHUT_RDWR)
         self._listening.close()
         self.join()
@@ -65,6 +70,8 @@ class JudgingUpstream(Thread):
                 received.write(octets)
                 if flights > 1:
                     Event().wait(self._late)
+                    self.has_heard.set()
+                    self.may_refuse.wait()
             except ssl.SSLError:
                 break
         client.sendall(sent.read())

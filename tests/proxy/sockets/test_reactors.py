@@ -24,7 +24,7 @@ TESTS = (
     "tests.proxy.sockets.test_on_epoll.HalfCloseTestsOnEpoll",
     "tests.proxy.sockets.test_on_epoll.TunnelTestsOnEpoll.test_echo",
 )
-SECONDS = 120
+SECONDS = 600
 
 
 class ReactorTests(SynchronousTestCase):

