@@ -48,9 +48,13 @@ class RawCase(SocketsCase):
         await self.until(lambda: wire.answer.endswith(b"ok"))
 
     def in_pieces(self, size: int, before: bytes = b"") -> Callable[[RawWire, bytes], object]:
-        """Return a function that sends *before* and what it is given, so many bytes at a time."""
+        """Return a function that sends *before* and what it is given, so many bytes at a time.
+
+        That takes as many turns, which are long on a busy machine: no deadline passes meanwhile.
+        """
 
         def send(wire: RawWire, octets: bytes) -> None:
+            self.deadlines.stop()
             self._trickle(wire, before + octets, size)
 
         return send
