@@ -409,10 +409,10 @@ DEFAULT_BACKEND_OF_ALL: Final = _rule(
     "The default backend of an Ingress with rules gets the requests for hosts that no rule names, too, which ingress-nginx keeps from it.",
     "give each rule a path / in place of spec.defaultBackend",
 )
-REST_OF_YOUNGER: Final = _rule(
-    "RestOfYounger",
+RULE_WITHOUT_PATHS: Final = _rule(
+    "RuleWithoutPaths",
     _NOTE,
-    "A rule without paths answers what no path of its host takes, such as by a redirect, and ingress-nginx has an older Ingress decide about that.",
+    "A rule without paths answers what no path of its host takes, such as by a redirect; in ingress-nginx the oldest Ingress of the host decides about that, and nobody's rule of all hosts.",
     "write the path / of type Prefix to have it in both, or take the rule out",
 )
 HOST_WITHOUT_TLS: Final = _rule(

@@ -14,8 +14,8 @@ from ingress.ctl.lint.rules import (
     CLOSED_PATHS,
     DEFAULT_BACKEND_OF_ALL,
     HOST_WITHOUT_TLS,
-    REST_OF_YOUNGER,
     REWRITE_TO_ITSELF,
+    RULE_WITHOUT_PATHS,
 )
 from ingress.model.cluster.problems import Reason
 
@@ -61,7 +61,7 @@ class Bearing(Enum):
 
 
 _DIFFERING: Final = frozenset(
-    {DEFAULT_BACKEND_OF_ALL.name, HOST_WITHOUT_TLS.name, REST_OF_YOUNGER.name, REWRITE_TO_ITSELF.name}
+    {DEFAULT_BACKEND_OF_ALL.name, HOST_WITHOUT_TLS.name, REWRITE_TO_ITSELF.name, RULE_WITHOUT_PATHS.name}
 )
 """Rules of lint's own that tell of what both controllers do in their ways."""
 BEARINGS: Final[Mapping[Reason, Bearing]] = {

@@ -13,7 +13,7 @@ from ingress.ctl.lint.rules import (
     HOST_WITHOUT_TLS,
     PLAIN_HTTP_BESIDE_TLS,
     REDIRECT_WITHOUT_TLS,
-    REST_OF_YOUNGER,
+    RULE_WITHOUT_PATHS,
     TLS_HOST_WITHOUT_RULE,
     TLS_WITHOUT_SECRET,
 )
@@ -42,7 +42,7 @@ def check_hosts(survey: Survey, subject: Subject) -> Iterator[Finding]:
     yield from _rule_hosts(survey, subject, parsed)
     yield from _namespaces(survey, subject, parsed)
     yield from _default_backend(survey, subject, parsed)
-    yield from _rest_of_younger(survey, subject, parsed)
+    yield from _rules_without_paths(survey, subject, parsed)
 
 
 def _tls_hosts(survey: Survey, subject: Subject, parsed: ParsedObject) -> Iterator[Finding]:
@@ -143,23 +143,29 @@ def _default_backend(survey: Survey, subject: Subject, parsed: ParsedObject) -> 
     )
 
 
-def _rest_of_younger(survey: Survey, subject: Subject, parsed: ParsedObject) -> Iterator[Finding]:
-    """Yield where rules without paths answer what is left of a host that an older Ingress has, which has it in ingress-nginx."""
+def _rules_without_paths(survey: Survey, subject: Subject, parsed: ParsedObject) -> Iterator[Finding]:
+    """Yield where a rule without paths answers what no path takes, as it does in ingress-nginx for the oldest Ingress of a named host alone."""
     if parsed.default_backend is not None:
         return
     for route in subject.routes:
-        if route.host not in parsed.answered or route.path != ROOT or route.match is not Match.PREFIX:
+        host = route.host
+        if host not in parsed.answered or route.path != ROOT or route.match is not Match.PREFIX:
             continue
-        # Canaries say nothing there.
-        having = (one.parsed for one in survey.by_host[route.host] if isinstance(one.value, Ingress))
-        oldest = next(one for one in having if one is not None and not one.canary_claims)
-        if oldest.owner != parsed.owner:
-            host = f"host {route.host}" if route.host else "all hosts"
-            yield subject.found(
-                REST_OF_YOUNGER,
-                f"what no path of {host} takes is answered by this rule; in ingress-nginx it is 404, or as {oldest.owner} has it, {why_first(oldest.owner, parsed.owner)}",
-                parsed.rules_field,
-            )
+        if any(
+            claim.path == ROOT and claim.match is Match.PREFIX
+            for claim in subject.claims_by_host.get(host, ())
+        ):
+            continue  # A path of another rule of its own, which both have.
+        oldest = next(one.parsed for one in survey.by_host[host] if isinstance(one.value, Ingress))
+        if not host:
+            there = "in ingress-nginx a rule has to name a host for that"
+        elif oldest is not None and oldest.owner != parsed.owner:
+            there = f"in ingress-nginx it is 404, or as {oldest.owner} has it, {why_first(oldest.owner, parsed.owner)}"
+        else:
+            continue
+        shown = f"host {host}" if host else "all hosts"
+        message = f"what no path of {shown} takes is answered by this rule; {there}"
+        yield subject.found(RULE_WITHOUT_PATHS, message, parsed.rules_field)
 
 
 def _shown(hosts: tuple[str, ...] | list[str]) -> str:

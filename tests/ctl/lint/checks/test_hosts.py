@@ -60,13 +60,13 @@ class HostsTests(LintCase):
             self.assert_not_found("DefaultBackendOfAll", *others)
 
     def test_a_rule_without_paths_on_the_host_of_an_older_one(self) -> None:
-        """What it answers there is told, unless it is the oldest itself, another one has all paths, or the older one is a canary."""
+        """What it answers there is told, unless it is the oldest itself, a path takes all, or the older one is a canary."""
         redirect = ingress(
             name="redirect", created="2025-02-01T00:00:00Z", permanent_redirect="https://a.test"
         )
         younger = evolve(redirect, rules=(IngressRule(HOST, None),))
         older = ingress(("/", "Exact"), created="2025-01-01T00:00:00Z")
-        finding = self.found("RestOfYounger", younger, older)
+        finding = self.found("RuleWithoutPaths", younger, older)
         self.assertEqual((finding.object_id, finding.field), ((Kind.INGRESS, younger.key), "spec.rules"))
         self.assertIn(
             f"what no path of host {HOST} takes is answered by this rule; in ingress-nginx it is 404, or as Ingress shop/web has it, which is older",
@@ -76,11 +76,24 @@ class HostsTests(LintCase):
         for others in (
             [younger],
             [redirect, older],
+            [evolve(younger, rules=younger.rules + redirect.rules), older],
             [younger, evolve(older, created="2025-03-01T00:00:00Z")],
             [younger, ingress("/", created="2025-01-01T00:00:00Z")],
             [younger, ingress("/a", created="2025-01-01T00:00:00Z", canary="true", canary_weight="1")],
         ):
-            self.assert_not_found("RestOfYounger", *others)
+            self.assert_not_found("RuleWithoutPaths", *others)
+
+    def test_a_rule_without_paths_for_all_hosts(self) -> None:
+        """It answers nothing in ingress-nginx, also where it is the oldest."""
+        redirect = evolve(
+            ingress(permanent_redirect="https://a.test"),
+            rules=(IngressRule("", None), IngressRule(HOST, None)),
+        )
+        finding = self.found("RuleWithoutPaths", redirect)
+        self.assertEqual(
+            finding.message,
+            "what no path of all hosts takes is answered by this rule; in ingress-nginx a rule has to name a host for that",
+        )
 
     def test_tls_without_secret(self) -> None:
         """The default certificate is shown, which is worth a note."""
