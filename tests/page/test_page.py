@@ -374,8 +374,8 @@ class RestartTests(PageCase):
         tab.until("document.getElementById('space').textContent.includes('fresh.example.com')", 30)
         self.assertEqual(tab.complaints, [])
 
-    def test_rates_of_before(self) -> None:
-        """What was told of the requests of a route is not shown beside a controller that has had none of them."""
+    def test_requests_of_before(self) -> None:
+        """What was told of requests, at their route and as failures, is not shown beside a controller that has had none of them."""
         folder = Path(tempfile.mkdtemp(prefix="txingress-page-"))
         self.addCleanup(rmtree, folder)
         scene = Scene(folder, [ingress("shop", "asked", "asked.example.com")])
@@ -387,13 +387,14 @@ class RestartTests(PageCase):
         rate = "document.querySelector('.route:not([hidden])').children[4].textContent"
         clients = Clients(scene.http, [("asked.example.com", "/", 20.0)])
         self.addCleanup(clients.stop)
-        tab.until(f"{rate} > 1")
+        failures = "document.getElementById('failures').hidden"
+        tab.until(f"{rate} > 1 && !{failures}")
         scene.stop()
         clients.stop()
         tab.until("!document.getElementById('stale').hidden")
         scene.start()
         tab.until(LIVE, 40)
-        tab.until(f"!({rate} > 0)", 30)
+        tab.until(f"!({rate} > 0) && {failures}", 30)
         self.assertEqual(tab.complaints, [])
 
 
