@@ -23,7 +23,7 @@ from ingress.translate.readers.gateway.objects.names import (
     UDP_ROUTE,
 )
 from ingress.translate.readers.gateway.topology.namespace_selection import fault_of
-from ingress.wording import first_of
+from ingress.wording import some_of
 
 UDP: Final = "UDP"
 MOST_LISTENERS: Final = 64
@@ -93,7 +93,7 @@ def check_listeners(owner: Owner, listeners: Sequence[GatewayListener]) -> Check
         options = () if listener.tls is None else listener.tls.options
         if options:
             # Each controller has its own ones, and this one none: what others make of theirs keeps nobody from being served.
-            shown = first_of([quoted(name) for name, _ in options], _MOST_OPTIONS)
+            shown = some_of([quoted(name) for name, _ in options[:_MOST_OPTIONS]], len(options))
             message = f"nothing is known of {shown}; the listener is served as without"
             field = f"{listener.field}.tls.options"
             problems.append(owner.problem(Reason.UNKNOWN_TLS_OPTION, message, field))
