@@ -50,7 +50,7 @@ class RawCase(SocketsCase):
     def in_pieces(self, size: int, before: bytes = b"") -> Callable[[RawWire, bytes], object]:
         """Return a function that sends *before* and what it is given, so many bytes at a time.
 
-        That takes as many turns, which are long on a busy machine: no deadline passes meanwhile.
+        That takes as many turns, which are long on a busy machine: no deadline passes from then on.
         """
 
         def send(wire: RawWire, octets: bytes) -> None:
