@@ -7,6 +7,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.cluster.kinds import KINDS
 from ingress.history.publication_log import PublicationLog, RouteNews, Served, _line
 from ingress.model.cluster.objects import Kind, ObjectId, ObjectKey
+from ingress.model.stepwise import Stepwise
 from tests.fakes.counting import longest_step
 
 ONE_CHANGED = RouteNews(changed=1)
@@ -116,6 +117,26 @@ class PublicationLogTests(SynchronousTestCase):
                 return longest_step(_line(Served(1, 1, 0), [some, dict(some)], ONE_CHANGED))
 
         self.assertLess(longest(6000), 1.3 * longest(1500))
+
+    def test_why_nothing(self) -> None:
+        """Why nothing is served is found in turns of the reactor, and at once where it stops amid that."""
+
+        def why() -> Stepwise[str]:
+            yield
+            yield
+            return "nobody asks for anything"
+
+        nothing = Served(0, 0, 0, why_nothing=why)
+        line = "Published 0 routes of 0 hosts, with 0 problems: nobody asks for anything"
+        with capturedLogs() as events:
+            self.log.published(nothing, {}, None)
+            self.assertEqual(events, [])
+            self.clock.advance(5)
+            self.assertEqual([formatEvent(event) for event in events], [line])
+            self.log.published(nothing, {}, None)
+            self.log.stop()
+        self.assertEqual([formatEvent(event) for event in events], [line, line])
+        self.assertEqual(self.clock.getDelayedCalls(), [])
 
     def test_clock_set_back(self) -> None:
         """A clock that is set back does not silence it."""

@@ -104,7 +104,7 @@ class WhyNothingTests(SynchronousTestCase):
         """Thousands of Ingresses are looked at in steps, however many come or go meanwhile."""
         seen = state(*["edge"] * 3000)
         ingresses = cast("dict[ObjectKey, Ingress]", ingresses_of(seen))
-        steps, count = why_nothing_is_served(seen, TranslateOptions()), 0
+        steps, count = Readers(ROUTE_KINDS, TranslateOptions()).why_nothing(seen), 0
         while True:
             try:
                 next(steps)
