@@ -35,6 +35,7 @@ from ingress.annotations.contract.values import (
     parse_boolean,
     parse_locations,
     parse_object_key_or_nothing,
+    quoted,
 )
 from ingress.annotations.external_auth.cache import NO_DURATIONS, parse_durations
 from ingress.annotations.external_auth.check import AuthCaching, ExternalAuth
@@ -45,6 +46,7 @@ from ingress.annotations.external_auth.values import (
     parse_method,
     parse_names,
     parse_number,
+    parse_own_signin,
     parse_parameter,
     parse_redirect,
     parse_seconds,
@@ -52,21 +54,28 @@ from ingress.annotations.external_auth.values import (
     parse_signin,
     parse_snippet,
     read_fields,
+    signin_template,
     visitors_host,
-    with_return,
 )
 from ingress.filters import FilterSpec, Phase
 from ingress.model.cluster.objects import Kind, ObjectKey
 from ingress.model.cluster.problems import Reason
 from ingress.model.requests.reserved_fields import RESERVED_FIELDS_OF_REQUESTS
-from ingress.model.requests.templates import Template, read_template
+from ingress.model.requests.templates import Template, TemplateRefused
 
 _CLOSES: Final = "the paths that auth-url guards answer 503 rather than be open"
 
 
+_NO_SIGNIN: Final = "who is not known gets 401"
+
+
 @lru_cache(maxsize=1024)
-def _signin_page(page: str, parameter: str) -> Template | None:
-    return read_template(with_return(page, parameter)) if page else None
+def _signin_page(page: str, parameter: str, declared: frozenset[str]) -> Template | str | None:
+    """Return where those are sent who are not known; None for nowhere, or what of *page* cannot be had."""
+    try:
+        return signin_template(page, parameter, declared) if page else None
+    except TemplateRefused as refusal:
+        return str(refusal)
 
 
 # What becomes of them
@@ -107,15 +116,17 @@ def _check(settings: AuthSettings, facts: RouteFacts, *, is_operators: bool) -> 
         if base and not is_operators and fault_of_host(base, settings.allowed):
             return GuardMissing()
         # Of those with one name that of the snippet counts.
-        told = {name.lower(): (name, value) for name, value in (*_told(settings, facts), *settings.snippet)}
+        told = {
+            name.lower(): (name, value) for name, value in (*_told(settings, facts), *settings.snippet.fields)
+        }
     except ValueRefused:
         # Of the constants of the route came no host; or what is to be told the service is not there, and was told of.
         return GuardMissing()
-    signin = _signin_page(settings.signin, settings.signin_parameter)
+    signin = _signin_page(settings.signin, settings.signin_parameter, settings.snippet.variables)
     return ExternalAuth(
         url,
         method,
-        None if signin is None else signin.bound(constants),
+        signin.bound(constants) if isinstance(signin, Template) else None,
         tuple(name for name in headers if name.lower() not in RESERVED_FIELDS_OF_REQUESTS),
         settings.request_redirect.bound(constants),
         fields=tuple((name, value.bound(constants)) for name, value in told.values()),
@@ -220,6 +231,15 @@ def auth_remarks(settings: AuthSettings, names: frozenset[str]) -> Iterable[Rema
         if reserved:
             message = f"{', '.join(reserved)} frame a message or belong to a connection, and are never taken from an answer"
             yield Remark("auth-response-headers", message)
+    if not isinstance(settings.snippet, Refused):
+        fault = _signin_page(settings.signin, settings.signin_parameter, settings.snippet.variables)
+        if isinstance(fault, str):
+            message = f"{quoted(settings.signin)} {fault}; {_NO_SIGNIN}"
+            yield Remark("auth-signin", message, Reason.INVALID_ANNOTATION)
+        if settings.snippet.variables:
+            empty = ", ".join(f"${name}" for name in sorted(settings.snippet.variables))
+            message = f"auth_request_set fills nothing there, as in ingress-nginx: empty is {empty}"
+            yield Remark("auth-snippet", message)
     if isinstance(settings.url, Template):
         base, _ = split_url(settings.url)
         fault = fault_of_host(base, settings.allowed) if base else ""
@@ -253,8 +273,8 @@ _ASKING: Final[Mapping[str, Annotation]] = {
     ),
     "auth-signin": Annotation(
         "signin",
-        parse_signin,
-        instead="who is not known gets 401",
+        parse_own_signin,
+        instead=_NO_SIGNIN,
         values="URL of http or https, or a path of the host that was asked, with variables",
         meaning="sends whom the service answers 401 there, with 302 and the way back in `rd`; and who shows no password, where one is asked for",
         differs="clients of gRPC get 401 as `grpc-status: 16`",
@@ -314,13 +334,15 @@ _ASKING: Final[Mapping[str, Annotation]] = {
         parse_snippet,
         refused=REFUSED,
         instead=_CLOSES,
-        values="`proxy_set_header NAME VALUE;`, as often as one likes, with variables",
-        meaning="tells the service these fields besides",
+        values="`proxy_set_header NAME VALUE;`, as often as one likes, with variables; `auth_request_set $NAME VALUE;`",
+        meaning="tells the service these fields besides; what `auth_request_set` names is a variable, and empty",
         differs="read as data, never executed: any other directive has the paths answer 503, for it may be what the service decides by",
         risk=Risk.CRITICAL,
     ),
 }
 """What an Ingress says for itself, and the operator for all others by the name behind ``global-``."""
+_OPERATORS_SIGNIN: Final = evolve(_ASKING["auth-signin"], parse=parse_signin)
+"""An option is read by itself, whatever others declare."""
 
 _POOLED: Final = "changes nothing: connections to services are always kept, and shared by who asks the same"
 
@@ -372,7 +394,7 @@ EXTERNAL_AUTH: Final = Family(
             f"global-{name}": evolve(
                 row, setting=f"global_{row.setting}", meaning=f"for Ingresses without auth-url: {row.meaning}"
             )
-            for name, row in _ASKING.items()
+            for name, row in {**_ASKING, "auth-signin": _OPERATORS_SIGNIN}.items()
         },
         "no-auth-locations": Annotation(
             "exempt",

@@ -6,7 +6,7 @@ from typing import Final
 from ingress.annotations.contract.asked_urls import ANYWHERE, AllowedTargets
 from ingress.annotations.external_auth.cache import USUAL_DURATIONS, Durations
 from ingress.annotations.external_auth.check import REQUEST_URI
-from ingress.annotations.external_auth.values import RETURN_PARAMETER
+from ingress.annotations.external_auth.values import RETURN_PARAMETER, AuthSnippet
 from ingress.model.cluster.objects import ObjectKey
 from ingress.model.frozen import frozen
 from ingress.model.requests.templates import Template
@@ -35,8 +35,7 @@ class AuthSettings:
     cache_key: Template | None = None
     durations: Durations = USUAL_DURATIONS
     always_sets_cookie: bool = False
-    snippet: tuple[tuple[str, Template], ...] | Refused = ()
-    """Fields that the service is told."""
+    snippet: AuthSnippet | Refused = AuthSnippet()
     config_map: ObjectKey | Refused | None = None
     """Which ConfigMap has further fields that the service is told."""
     keeps_connections: None = None
@@ -52,7 +51,7 @@ class AuthSettings:
     global_cache_key: Template | None = None
     global_durations: Durations = USUAL_DURATIONS
     global_always_sets_cookie: bool = False
-    global_snippet: tuple[tuple[str, Template], ...] | Refused = ()
+    global_snippet: AuthSnippet | Refused = AuthSnippet()
     exempt: tuple[str, ...] = ("/.well-known/acme-challenge",)
     """What the paths begin with where nobody asks who a client is, passwords included."""
     allowed: AllowedTargets = ANYWHERE

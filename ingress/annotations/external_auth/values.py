@@ -13,8 +13,16 @@ from ingress.annotations.contract.values import ValueRefused, parse_boolean, quo
 from ingress.annotations.external_auth.check import REQUEST_URI
 from ingress.annotations.nginx.field_directives import DirectiveRefused, sent_field
 from ingress.annotations.nginx.grammar import GrammarError, read_directives
+from ingress.annotations.nginx.statements import read_set_from_auth
+from ingress.model.frozen import frozen
 from ingress.model.requests.reserved_fields import RESERVED_FIELDS_OF_REQUESTS
-from ingress.model.requests.templates import CONSTANTS, Template, TemplateRefused, read_template
+from ingress.model.requests.templates import (
+    CONSTANTS,
+    Template,
+    TemplateRefused,
+    is_known_variable,
+    read_template,
+)
 
 RETURN_PARAMETER: Final = "rd"
 """The parameter of a sign-in page that says where to come back to, where nothing else is asked for."""
@@ -25,6 +33,7 @@ MOST_SECONDS: Final = 50.0
 MAX_SIGNIN_CHARACTERS: Final = 2048
 
 _SETS_FIELD: Final = "proxy_set_header"
+_SETS_VARIABLE: Final = "auth_request_set"
 _NOTHING: Final = read_template("")
 _METHODS: Final = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
 _is_name = re.compile(r"[A-Za-z0-9_-]{1,128}").fullmatch
@@ -37,6 +46,21 @@ _ASKED: Final = "$pass_access_scheme://$http_host"
 _REQUESTED: Final = frozenset((("host", b""), ("http_", b"host")))
 _PATHS: Final = frozenset(("request_uri", "uri", "document_uri"))
 """Variables that begin with a slash."""
+_names_variable = re.compile(r"\$\{?([A-Za-z_][A-Za-z0-9_]*)").findall
+
+
+@frozen
+class AuthSnippet:
+    """What an ``auth-snippet`` says."""
+
+    fields: tuple[tuple[str, Template], ...] = ()
+    """What the service is told, by name."""
+    variables: frozenset[str] = frozenset()
+    """What ``auth_request_set`` gives a value, without ``$``: none is ever filled.
+
+    In ingress-nginx the directive stands in the location of the question, where nginx does not act by it, since that
+    location asks nobody itself.
+    """
 
 
 def parse_auth_url(text: str) -> Template | None:
@@ -77,10 +101,11 @@ def parse_method(text: str) -> str:
     return text
 
 
-def parse_signin(text: str) -> str:
+def parse_signin(text: str, *, may_declare: bool = False) -> str:
     """Read the URL of a sign-in page; it is kept as text, since a parameter is put behind it.
 
-    A path is one of the host that was asked, as in ingress-nginx, where nginx completes it.
+    A path is one of the host that was asked, as in ingress-nginx, where nginx completes it.  Where a snippet *may declare*
+    variables, any may stand in it.
     """
     text = text.strip()
     if not text:
@@ -93,11 +118,25 @@ def parse_signin(text: str) -> str:
         text = f"{_ASKED}{text}"
     if _begins_as_page(text) is None:
         raise ValueRefused("is no URL that begins with http:// or https:// and a host, and no path")
+    names = frozenset(name for name in _names_variable(text) if not is_known_variable(name))
     try:
-        read_template(with_return(text, RETURN_PARAMETER))
+        signin_template(text, RETURN_PARAMETER, names if may_declare else frozenset())
     except TemplateRefused as refusal:
         raise ValueRefused(str(refusal)) from None
     return text
+
+
+def parse_own_signin(text: str) -> str:
+    """Read the same in an Ingress, whose ``auth-snippet`` may declare variables: ``signin_template`` says which are missing."""
+    return parse_signin(text, may_declare=True)
+
+
+def signin_template(page: str, parameter: str, declared: frozenset[str]) -> Template:
+    """Return the address of a sign-in page, with the way back; raises ``TemplateRefused``.
+
+    Variables that an ``auth-snippet`` has *declared* are empty.
+    """
+    return read_template(with_return(page, parameter), own=declared)
 
 
 def parse_parameter(text: str) -> str:
@@ -138,19 +177,27 @@ def parse_key(text: str) -> Template | None:
     return parse_text(text) if text.strip() else None
 
 
-def parse_snippet(text: str) -> tuple[tuple[str, Template], ...]:
-    """Read names and values of fields that the service is told, by ``proxy_set_header``.
+def parse_snippet(text: str) -> AuthSnippet:
+    """Read fields that the service is told, by ``proxy_set_header``, and variables, by ``auth_request_set``.
 
     All the rest is refused as a whole: what the service is told, or not, may be what it decides by.
     """
     found: dict[str, tuple[str, Template]] = {}
     try:
-        for directive in read_directives(text):
-            if directive.name != _SETS_FIELD or directive.block is not None:
+        directives = read_directives(text)
+        for directive in directives:
+            if directive.name not in (_SETS_FIELD, _SETS_VARIABLE) or directive.block is not None:
                 raise ValueRefused(
                     f"has in line {directive.line} what is not {_SETS_FIELD}, and is never executed"
                 )
-            field = sent_field(directive.arguments, frozenset())
+        variables: set[str] = set()
+        for directive in directives:
+            if directive.name == _SETS_VARIABLE:
+                variables.add(read_set_from_auth(directive.arguments, frozenset(variables)).name)
+        for directive in directives:
+            if directive.name != _SETS_FIELD:
+                continue
+            field = sent_field(directive.arguments, frozenset(variables))
             if field is None:
                 continue
             name = field.name.decode("ascii")
@@ -162,10 +209,10 @@ def parse_snippet(text: str) -> tuple[tuple[str, Template], ...]:
     except GrammarError as error:
         raise ValueRefused(f"{error}, and is never executed") from None
     except DirectiveRefused as refusal:
-        raise ValueRefused(f"has in line {directive.line} {_SETS_FIELD}, which {refusal}") from None
+        raise ValueRefused(f"has in line {directive.line} {directive.name}, which {refusal}") from None
     if len(found) > MAX_NAMES:
         raise ValueRefused(f"has more than {MAX_NAMES} fields")
-    return tuple(found.values())
+    return AuthSnippet(tuple(found.values()), frozenset(variables))
 
 
 def parse_number(text: str) -> None:

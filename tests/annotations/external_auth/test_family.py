@@ -13,6 +13,7 @@ from ingress.annotations.external_auth.check import AuthCaching, ExternalAuth
 from ingress.annotations.external_auth.family import EXTERNAL_AUTH
 from ingress.annotations.external_auth.settings import REFUSED, AuthSettings
 from ingress.annotations.external_auth.values import (
+    AuthSnippet,
     parse_auth_url,
     parse_names,
     parse_seconds,
@@ -26,6 +27,7 @@ from ingress.options.family_options import family_options
 from ingress.translate.options import TranslateOptions
 from ingress.translate.snapshot import Snapshot
 from ingress.translate.translate import translate
+from tests.fakes.filter_parts import FakeFacts
 from tests.operator_settings import operator_settings
 from tests.translate.golden import state_of
 from tests.translate.tls.test_client_authentication import ingress
@@ -122,6 +124,46 @@ class RouteTests(SynchronousTestCase):
             more = {"auth_signin_redirect_param": parameter} if parameter else {}
             self.assertEqual(str(check(auth_url=URL, auth_signin=page, **more).signin), whole, page)
 
+    def test_declared_variables(self) -> None:
+        """What ``auth_request_set`` of an auth-snippet names may stand in the sign-in page, is empty there, as in nginx, and that is told.
+
+        So Vouch documents it.
+        """
+        page = (
+            "https://vouch.test/login?url=$scheme://$http_host$request_uri&rd=$auth_resp_jwt.${auth_resp_err}"
+        )
+        written = {
+            "auth_url": "https://vouch.test/validate",
+            "auth_signin": page,
+            "auth_snippet": "auth_request_set $auth_resp_jwt $upstream_http_x_vouch_jwt;\n"
+            "proxy_set_header X-Was $auth_resp_err;\n"
+            "auth_request_set $auth_resp_err $upstream_http_x_vouch_err$auth_resp_jwt;\n",
+        }
+        spec = check(**written)
+        assert spec.signin is not None
+        facts = FakeFacts(target=b"/a?b=c", fields={b"host": b"a.test"})
+        self.assertEqual(spec.signin.render(facts), b"https://vouch.test/login?url=http://a.test/a?b=c&rd=.")
+        self.assertEqual([(name, value.render(facts)) for name, value in spec.fields], [("X-Was", b"")])
+        (note,) = told(**written)
+        self.assertEqual(
+            note,
+            "AnnotationNote auth-snippet: auth_request_set fills nothing there, as in ingress-nginx: "
+            "empty is $auth_resp_err, $auth_resp_jwt",
+        )
+
+    def test_undeclared_variables(self) -> None:
+        """A sign-in page with a variable that nobody knows is none, and that is told; for the operator's it is a mistake of the option."""
+        written = {"auth_url": URL, "auth_snippet": "auth_request_set $one $upstream_status;"}
+        page = "https://auth.test/?a=$one&b=$two"
+        self.assertEqual(check(auth_signin=page, **written).signin, None)
+        _, problem = told(auth_signin=page, **written)
+        self.assertEqual(
+            problem,
+            f'InvalidAnnotation auth-signin: "{page}" holds the variable $two, which is not known here; who is not known gets 401',
+        )
+        options = {option.name: option for option in family_options((EXTERNAL_AUTH,), ())}
+        self.assertRaises(ValueError, options["global-auth-signin"].read, "https://auth.test/?a=$one")
+
     def test_constants(self) -> None:
         """What the route decides is text as soon as there is a route."""
         spec = check(auth_url="http://auth.$namespace.svc/$service_name?host=$server_name")
@@ -209,6 +251,10 @@ class ClosingTests(SynchronousTestCase):
                 "Content-Length, which is the proxy's own",
             ),
             ("auth_snippet", "if ($a) { proxy_set_header X-Role admin; }", "what is not proxy_set_header"),
+            ("auth_snippet", "auth_request_set $a;", "line 1 auth_request_set, which takes a variable"),
+            ("auth_snippet", "auth_request_set $host $upstream_http_x_host;", "sets $host"),
+            ("auth_snippet", "auth_request_set $a $nope;", "$nope"),
+            ("auth_snippet", "auth_request_set $a $upstream_status { }", "what is not proxy_set_header"),
         ):
             written = {"auth_url": URL, name: value}
             problem = self.assert_closed(**written)
@@ -548,4 +594,6 @@ class ValueTests(SynchronousTestCase):
 
     def test_blank(self) -> None:
         """Blank values ask for nothing."""
-        self.assertEqual((parse_auth_url(" "), parse_signin(""), parse_snippet(" \n# x\n")), (None, "", ()))
+        self.assertEqual(
+            (parse_auth_url(" "), parse_signin(""), parse_snippet(" \n# x\n")), (None, "", AuthSnippet())
+        )
