@@ -82,6 +82,9 @@ _NOTES: Final = (
 
 _OF_LOCATIONS: Final = {
     "client_max_body_size": "proxy-body-size",
+    "grpc_connect_timeout": "proxy-connect-timeout",
+    "grpc_read_timeout": "proxy-read-timeout",
+    "grpc_send_timeout": "proxy-send-timeout",
     "proxy_connect_timeout": "proxy-connect-timeout",
     "proxy_cookie_domain": "proxy-cookie-domain",
     "proxy_cookie_path": "proxy-cookie-path",
@@ -109,9 +112,6 @@ _HINTS: Final = (
     ("mirror", "the annotation mirror-target does that"),
     ("proxy_ssl_", "the annotations proxy-ssl-... do that"),
     ("grpc_ssl_", "the annotations proxy-ssl-... do that"),
-    ("grpc_connect_timeout", "the annotation proxy-connect-timeout does that"),
-    ("grpc_read_timeout", "the annotation proxy-read-timeout does that"),
-    ("grpc_send_timeout", "the annotation proxy-send-timeout does that"),
     ("grpc_next_upstream", "the annotations proxy-next-upstream... do that"),
     ("client_body_timeout", "--client-body-timeout is for the operator to say"),
     ("ssl_", "TLS is for spec.tls, annotations and the operator"),

@@ -49,16 +49,23 @@ class ReadingTests(SynchronousTestCase):
         """What changes nothing, but is believed to, is a note."""
         for text in ("gzip on;", "access_log off;", "proxy_cache_valid 200 1h;", "return 444;"):
             self.assertEqual([sort for _, _, sort in told(text)], [Sort.NOTE], text)
-        for text in ("client_max_body_size 8m;", "proxy_read_timeout 3600;", "proxy_set_header X y;"):
+        for text in (
+            "client_max_body_size 8m;",
+            "proxy_read_timeout 3600;",
+            "proxy_set_header X y;",
+            *(f"grpc_{what}_timeout 1200s;" for what in ("connect", "read", "send")),
+        ):
             self.assertEqual([sort for _, _, sort in told(text, Place.SERVER)], [Sort.NOTE], text)
         self.assertIn("proxy-body-size", message("client_max_body_size 8m;"))
         self.assertEqual(told("proxy_read_timeout 5;"), [("proxy_read_timeout", 1, Sort.REFUSED)])
+        for place, sort in ((Place.LOCATION, Sort.REFUSED), (Place.SERVER, Sort.NOTE)):
+            (finding,) = parse_snippet('grpc_send_timeout "1200s";', place).findings
+            self.assertIs(finding.sort, sort)
+            self.assertIn("proxy-send-timeout", finding.message)
 
     def test_what_does_it_instead(self) -> None:
-        """What is refused and has another way is told with that: of gRPC, too, whose guides write server-snippets for long streams."""
+        """What is refused and has another way is told with that: of gRPC, too."""
         for text, way in (
-            ('grpc_read_timeout "1200s";', "proxy-read-timeout"),
-            ('grpc_send_timeout "1200s";', "proxy-send-timeout"),
             ("client_body_timeout 1200s;", "--client-body-timeout"),
             ("grpc_ssl_name a.test;", "proxy-ssl-..."),
             ("proxy_ssl_name a.test;", "proxy-ssl-..."),
