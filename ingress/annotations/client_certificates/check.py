@@ -6,11 +6,7 @@ for another host, or for none, has other evidence, and gets no further.  Answers
 400 for a certificate that is missing or bad, 403 for one of the wrong name.
 """
 
-from functools import lru_cache
 from typing import ClassVar, Final
-from urllib.parse import quote
-
-from attrs import field
 
 from ingress.annotations.client_certificates.common_names import CommonNames
 from ingress.filter_parts.judging import Judging
@@ -24,9 +20,7 @@ from ingress.model.requests.client_authentication import (
     tolerates,
 )
 from ingress.model.requests.request_facts import SecuredRequest
-
-MAX_CERTIFICATE_BYTES: Final = 16 * 1024
-"""Of the visitor's own certificate in DER; it is parsed, and may become a header field of twice the size."""
+from ingress.model.requests.shown_certificates import read_certificate
 
 _TEXT: Final = ((b"Content-Type", b"text/plain; charset=utf-8"),)
 _NONE_SENT: Final = Reply(
@@ -62,39 +56,6 @@ _CLOSED: Final = Reply(
     b"403 Forbidden\n",
     "client certificates are asked for, and cannot be judged, so the host is closed",
 )
-
-
-@frozen
-class ShownCertificate:
-    """What is read out of a client's certificate; ``read_certificate`` makes it."""
-
-    subject: bytes
-    issuer: bytes
-    common_names: tuple[str, ...]
-    escaped_pem: bytes = field(repr=False)
-
-
-@lru_cache(maxsize=256)
-def read_certificate(der: bytes) -> ShownCertificate | None:
-    """Read the certificate *der*; None for one that is too long, or that cannot be read."""
-    if len(der) > MAX_CERTIFICATE_BYTES:
-        return None
-    # Nobody shows a certificate to a command, and this takes long to import.
-    from cryptography import x509
-    from cryptography.hazmat.primitives.serialization import Encoding
-
-    from ingress.annotations.client_certificates.distinguished_names import common_names, line_of
-
-    try:
-        certificate = x509.load_der_x509_certificate(der)
-        return ShownCertificate(
-            line_of(certificate.subject),
-            line_of(certificate.issuer),
-            common_names(certificate.subject),
-            quote(certificate.public_bytes(Encoding.PEM), safe="").encode("ascii"),
-        )
-    except (ValueError, x509.InvalidVersion):
-        return None
 
 
 @frozen

@@ -29,6 +29,7 @@ from attrs import evolve
 from ingress.model.frozen import frozen
 from ingress.model.requests.client_authentication import VERIFIED, ClientEvidence
 from ingress.model.requests.request_facts import RequestedUri, SecuredRequest
+from ingress.model.requests.shown_certificates import read_certificate
 from ingress.model.text.named_values import cookie_variable, query_value
 
 MAX_CHARACTERS: Final = 8192
@@ -174,6 +175,18 @@ def _verdict(evidence: ClientEvidence | None) -> bytes:
     return b"FAILED:" + _CONTROL_BYTES.sub(_escaped, evidence.reason.encode("ascii", "replace"))
 
 
+def _shown_certificate(attribute: str) -> _Of:
+    def of(facts: TemplateFacts) -> bytes:
+        evidence = facts.client_evidence
+        shown = (
+            read_certificate(evidence.certificate) if evidence is not None and evidence.certificate else None
+        )
+        value: bytes = b"" if shown is None else getattr(shown, attribute)
+        return value
+
+    return of
+
+
 @lru_cache(maxsize=1)
 def _escape(value: bytes) -> bytes:
     return quote_from_bytes(value, safe="!'()*").encode()
@@ -221,6 +234,11 @@ REQUEST_VARIABLES: Final[Mapping[str, _Of]] = {
     "server_addr": lambda facts: facts.server_address,
     "server_port": _PORT,
     "server_protocol": lambda facts: facts.protocol,
+    "ssl_client_escaped_cert": _shown_certificate("escaped_pem"),
+    "ssl_client_fingerprint": _shown_certificate("fingerprint"),
+    "ssl_client_i_dn": _shown_certificate("issuer"),
+    "ssl_client_s_dn": _shown_certificate("subject"),
+    "ssl_client_serial": _shown_certificate("serial"),
     "ssl_client_verify": lambda facts: _verdict(facts.client_evidence),
     "the_real_ip": _REMOTE_ADDRESS,
     "time_iso8601": lambda facts: datetime.fromtimestamp(int(facts.now), UTC).isoformat().encode(),

@@ -6,11 +6,9 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.annotations.client_certificates.check import (
-    MAX_CERTIFICATE_BYTES,
     ClientCertificateFields,
     ClientCheck,
     HostClosed,
-    read_certificate,
 )
 from ingress.annotations.client_certificates.common_names import NOBODY, parse_common_names
 from ingress.model.requests.client_authentication import (
@@ -20,6 +18,7 @@ from ingress.model.requests.client_authentication import (
     VerifyClient,
     graver,
 )
+from ingress.model.requests.shown_certificates import MAX_CERTIFICATE_BYTES, read_certificate
 from tests.fakes.certificates import issue, make_authority
 
 AUTHENTICATION = ClientAuthentication("Secret demo/ca", b"authorities")

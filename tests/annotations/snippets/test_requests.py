@@ -55,8 +55,8 @@ class ProxySetHeaderTests(SynchronousTestCase):
     def test_values_that_cannot_be_had(self) -> None:
         """A field whose value is refused is taken away, so that no visitor says it in its place."""
         for text in (
-            "proxy_set_header X-User $ssl_client_s_dn;",
-            "more_set_input_headers 'X-User: $ssl_client_s_dn';",
+            "proxy_set_header X-User $ssl_client_raw_cert;",
+            "more_set_input_headers 'X-User: $ssl_client_raw_cert';",
         ):
             snippet = parse_snippet(text, Place.LOCATION)
             self.assertEqual(snippet.block.level.inputs, (RequestField(b"x-user"),))

@@ -48,7 +48,7 @@ BAD_KEYS = (
     "$host" * 100,
     "$1",
     "$upstream_addr",
-    "$ssl_client_s_dn",
+    "$ssl_client_raw_cert",
     "$status",
     "$sent_http_etag",
     "$namespace",

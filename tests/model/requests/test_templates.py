@@ -4,8 +4,12 @@ import pickle
 import re
 from base64 import b64encode
 from functools import partial
+from hashlib import sha1
 from pathlib import Path
+from urllib.parse import quote
 
+from cryptography.hazmat.primitives.serialization import Encoding
+from cryptography.x509 import load_pem_x509_certificate
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.requests.client_authentication import ClientEvidence
@@ -23,6 +27,7 @@ from ingress.model.requests.templates import (
     TemplateRefused,
     read_template,
 )
+from tests.fakes.certificates import issue, make_authority
 from tests.fakes.counting import calls
 from tests.fakes.filter_parts import FakeEdit, FakeFacts
 
@@ -73,6 +78,11 @@ VALUES = {
     "remote_addr": b"192.0.2.9",
     "remote_port": b"50123",
     "remote_user": b"ann",
+    "ssl_client_escaped_cert": b"",
+    "ssl_client_fingerprint": b"",
+    "ssl_client_i_dn": b"",
+    "ssl_client_s_dn": b"",
+    "ssl_client_serial": b"",
     "ssl_client_verify": b"SUCCESS",
     "req_id": b"r1",
     "request": b"GET /a/../b?user=7&Page=2&user=8 HTTP/2.0",
@@ -219,6 +229,28 @@ class RenderTests(SynchronousTestCase):
             (ClientEvidence(certificate=b"der", error=10, reason="expired"), b"FAILED:expired"),
         ):
             self.assertEqual(rendered("$ssl_client_verify", FakeFacts(client_evidence=evidence)), verdict)
+
+    def test_what_a_certificate_says(self) -> None:
+        """Whose it is, by whom, its number and its text are empty where there is none, and where it cannot be read."""
+        text = "$ssl_client_s_dn;$ssl_client_i_dn;$ssl_client_serial;$ssl_client_fingerprint;$ssl_client_escaped_cert"
+        pem = issue(make_authority("People"), [], common_name="ann, A", is_client=True)[0]
+        certificate = load_pem_x509_certificate(pem)
+        number = certificate.serial_number
+        said = (
+            rb"CN=ann\, A",
+            b"CN=People",
+            number.to_bytes((number.bit_length() + 7) // 8, "big").hex().upper().encode(),
+            sha1(certificate.public_bytes(Encoding.DER), usedforsecurity=False).hexdigest().encode(),
+            quote(pem, safe="").encode(),
+        )
+        for der, values in (
+            (certificate.public_bytes(Encoding.DER), said),
+            (b"der", (b"",) * 5),
+            (b"", (b"",) * 5),
+        ):
+            facts = FakeFacts(client_evidence=ClientEvidence(certificate=der))
+            self.assertEqual(rendered(text, facts).split(b";"), [*values])
+        self.assertEqual(rendered(text, FakeFacts()), b";;;;")
 
     def test_answers(self) -> None:
         """Variables of answers have their values where there is an answer."""

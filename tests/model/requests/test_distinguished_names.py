@@ -4,7 +4,7 @@ from cryptography import x509
 from cryptography.x509.oid import NameOID
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.annotations.client_certificates.distinguished_names import common_names, line_of
+from ingress.model.requests.distinguished_names import common_names, line_of
 
 
 def name(*parts: tuple[x509.ObjectIdentifier, str]) -> x509.Name:
