@@ -5,6 +5,7 @@ with the annotation or option that does the same.  A directive that may keep som
 refused, nobody comes in.
 """
 
+import re
 from typing import Final
 
 from ingress.annotations.contract.snippet_blocks import Sort
@@ -136,6 +137,12 @@ _HONORED_GUARDS: Final = frozenset(("allow", "deny", "limit_except"))
 """... and those which are guards where they are refused."""
 _DECIDING_LUA: Final = ("rewrite_by_lua", "content_by_lua", "server_rewrite_by_lua")
 _EXITS: Final = ("exit", "redirect")
+_sets_cookies = re.compile(
+    r'(?:if ngx\.var\.\w+ ~= "" then ngx\.header\["Set-Cookie"\] = "[^"\\]*" \.\. ngx\.var\.\w+'
+    r' \.\. ngx\.var\.auth_cookie:match\("[^"\\]*"\) end ?)+',
+    re.ASCII,
+).fullmatch
+"""What guides to oauth2-proxy have in access_by_lua_block, with single blanks: it hands on a second cookie of the service, and keeps nobody out."""
 
 DECIDES: Final = frozenset(
     (
@@ -170,6 +177,8 @@ def said_of(directive: Directive, *, in_location: bool) -> tuple[Sort | None, st
     for beginning, message in _NOTES:
         if name.startswith(beginning):
             return Sort.NOTE, message
+    if _only_sets_cookies(directive):
+        return Sort.NOTE, "changes nothing: each cookie that the service of auth-url sets is handed on"
     annotation = _OF_LOCATIONS.get(name)
     if annotation is not None:
         if in_location:
@@ -179,12 +188,18 @@ def said_of(directive: Directive, *, in_location: bool) -> tuple[Sort | None, st
     return (Sort.GUARD if is_guard(directive) else Sort.REFUSED), INSTEAD + hint
 
 
+def _only_sets_cookies(directive: Directive) -> bool:
+    return (
+        directive.name == "access_by_lua_block" and _sets_cookies(" ".join(directive.lua.split())) is not None
+    )
+
+
 def is_guard(directive: Directive) -> bool:
     """Whether *directive*, or one in its block, may keep somebody out."""
     name, arguments = directive.name.lower(), directive.arguments
     if "_by_lua" in name:
         code = f"{directive.lua} {' '.join(arguments)}"
-        return name.startswith("access_by_lua") or (
+        return (name.startswith("access_by_lua") and not _only_sets_cookies(directive)) or (
             name.startswith(_DECIDING_LUA) and any(word in code for word in _EXITS)
         )
     if name == "return":

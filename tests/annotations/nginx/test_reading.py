@@ -118,6 +118,32 @@ class ReadingTests(SynchronousTestCase):
         ):
             self.assertEqual([sort for _, _, sort in told(text)], [Sort.REFUSED], text)
 
+    def test_lua_that_hands_cookies_on(self) -> None:
+        """What guides to oauth2-proxy have done by Lua is done anyway, for one cookie or several; anything else there closes."""
+        code = """
+            if ngx.var.one ~= "" then
+              ngx.header["Set-Cookie"] = "_oauth2_proxy_1=" .. ngx.var.one .. ngx.var.auth_cookie:match("(; .*)")
+            end
+        """
+        line = " ".join(code.split())
+        for same in (code, line, code + code.replace("one", "two")):
+            (finding,) = parse_snippet(f"access_by_lua_block {{{same}}}", Place.LOCATION).findings
+            self.assertEqual((finding.sort, "handed on" in finding.message), (Sort.NOTE, True), same)
+        for other in (
+            "",
+            f"{line} ngx.exit(403)",
+            line.replace("end", "else ngx.exit(403) end"),
+            line.replace('~= ""', '== ""'),
+            line.replace("Set-Cookie", "Location"),
+            line.replace("_1=", '" .. ngx.exit(403) .. "'),
+            line.replace("(; .*)", '") or ngx.exit(403) or ("'),
+            line.replace("_1=", "\\"),
+        ):
+            self.assertTrue(
+                parse_snippet(f"access_by_lua_block {{{other}}}", Place.LOCATION).lacks_guard, other
+            )
+        self.assertTrue(parse_snippet(f"access_by_lua '{line}';", Place.LOCATION).lacks_guard)
+
     def test_unreadable_texts(self) -> None:
         """A text that cannot be read is told as a whole, and closes where it has the words of a guard."""
         for text, sort in {
