@@ -139,7 +139,7 @@ _DECIDING_LUA: Final = ("rewrite_by_lua", "content_by_lua", "server_rewrite_by_l
 _EXITS: Final = ("exit", "redirect")
 _sets_cookies = re.compile(
     r'(?:if ngx\.var\.\w+ ~= "" then ngx\.header\["Set-Cookie"\] = "[^"\\]*" \.\. ngx\.var\.\w+'
-    r' \.\. ngx\.var\.auth_cookie:match\("[^"\\]*"\) end ?)+',
+    r' \.\. ngx\.var\.auth_cookie:match\("\(; \.\*\)"\) end ?)+',
     re.ASCII,
 ).fullmatch
 """What guides to oauth2-proxy have in access_by_lua_block, with single blanks: it hands on a second cookie of the service, and keeps nobody out."""
