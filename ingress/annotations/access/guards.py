@@ -35,6 +35,8 @@ _WORDS: Final = re.compile(
 )
 _KEEPING_OUT: Final = frozenset({"allow", "deny", "internal", "limit_except", "satisfy"})
 _KEEPING_OUT_FAMILIES: Final = ("access_by_lua", "auth_", "modsecurity")
+_KEEPING_NOBODY_OUT: Final = "auth_request_set"
+"""That of a family which refuses nothing."""
 # Without any of these there is nothing to read; of a longer text only the beginnings of statements are looked at.
 _TELLING: Final = (*sorted(_KEEPING_OUT), *_KEEPING_OUT_FAMILIES, "return")
 _RETURNS_OTHERS: Final = re.compile(r"return[\s\"']+[^4]")
@@ -86,6 +88,8 @@ def _refuses(statement: list[str]) -> bool:
     directive, arguments = statement[0].lower(), statement[1:]
     if directive == "return":
         return bool(arguments) and _CLIENT_ERROR.fullmatch(arguments[0]) is not None
+    if directive == _KEEPING_NOBODY_OUT:
+        return False
     if directive in _KEEPING_OUT:
         return statement != ["allow", "all"]
     return directive.startswith(_KEEPING_OUT_FAMILIES) and arguments != ["off"]

@@ -179,6 +179,7 @@ class SnippetTests(SynchronousTestCase):
             "proxy_set_header X-Deny deny;",
             "error_page 404 /404.html;",
             "auth_basic off;",
+            "auth_request_set $user $upstream_http_x_user;",
             "allow all;",
             "rewrite ^/deny/(.*) /$1 break;",
             "proxy_set_header A a#deny;",
