@@ -59,6 +59,10 @@ _TELLING_APART: Final = frozenset(
         "request",
         "request_uri",
         "escaped_request_uri",
+        "ssl_client_escaped_cert",
+        "ssl_client_fingerprint",
+        "ssl_client_s_dn",
+        "ssl_client_serial",
     }
 )
 """The variables by which visitors may be told apart; the names end where they are open."""

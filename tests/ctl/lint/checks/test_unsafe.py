@@ -41,7 +41,12 @@ class UnsafeTests(LintCase):
         """Verdicts are remembered by what tells visitors apart, or else told of."""
         for key in ("everybody", "$remote_addr", "$host$request_method"):
             self.found("SharedVerdicts", ingress(auth_url=NEAR[0], auth_cache_key=key))
-        for key in ("$http_authorization", "$remote_user$http_authorization", "$cookie_session"):
+        for key in (
+            "$http_authorization",
+            "$remote_user$http_authorization",
+            "$cookie_session",
+            "$ssl_client_s_dn",
+        ):
             self.assert_not_found("SharedVerdicts", ingress(auth_url=NEAR[0], auth_cache_key=key))
 
     def test_everybody_in_a_list(self) -> None:
