@@ -9,8 +9,13 @@ from typing import Final
 from cryptography import x509
 from cryptography.x509.oid import NameOID
 
-# What OpenSSL calls the types; all others are shown by their numbers.
+# What OpenSSL calls the types; all others are shown by their numbers, and their values as octets.
 _SHORT_NAMES: Final = {
+    x509.ObjectIdentifier("0.9.2342.19200300.100.1.3"): "mail",
+    x509.ObjectIdentifier("2.5.4.13"): "description",
+    x509.ObjectIdentifier("2.5.4.20"): "telephoneNumber",
+    x509.ObjectIdentifier("2.5.4.41"): "name",
+    NameOID.BUSINESS_CATEGORY: "businessCategory",
     NameOID.COMMON_NAME: "CN",
     NameOID.COUNTRY_NAME: "C",
     NameOID.DN_QUALIFIER: "dnQualifier",
@@ -26,6 +31,7 @@ _SHORT_NAMES: Final = {
     NameOID.ORGANIZATIONAL_UNIT_NAME: "OU",
     NameOID.ORGANIZATION_IDENTIFIER: "organizationIdentifier",
     NameOID.ORGANIZATION_NAME: "O",
+    NameOID.POSTAL_ADDRESS: "postalAddress",
     NameOID.POSTAL_CODE: "postalCode",
     NameOID.PSEUDONYM: "pseudonym",
     NameOID.SERIAL_NUMBER: "serialNumber",
@@ -33,7 +39,9 @@ _SHORT_NAMES: Final = {
     NameOID.STREET_ADDRESS: "street",
     NameOID.SURNAME: "SN",
     NameOID.TITLE: "title",
+    NameOID.UNSTRUCTURED_NAME: "unstructuredName",
     NameOID.USER_ID: "UID",
+    NameOID.X500_UNIQUE_IDENTIFIER: "x500UniqueIdentifier",
 }
 _ESCAPED: Final = frozenset('"+,;<>\\')
 
@@ -50,9 +58,22 @@ def common_names(name: x509.Name) -> tuple[str, ...]:
 
 
 def _attribute(attribute: x509.NameAttribute) -> str:  # type: ignore[type-arg]
-    kind = _SHORT_NAMES.get(attribute.oid, attribute.oid.dotted_string)
-    value = attribute.value
-    return f"{kind}=#{value.hex().upper()}" if isinstance(value, bytes) else f"{kind}={_escaped(value)}"
+    kind = _SHORT_NAMES.get(attribute.oid)
+    if kind is not None and isinstance(attribute.value, str):
+        return f"{kind}={_escaped(attribute.value)}"
+    # RFC 2253 section 2.4: a number has its value in DER behind it.
+    return f"{kind or attribute.oid.dotted_string}=#{_der_of_value(attribute).hex().upper()}"
+
+
+def _der_of_value(attribute: x509.NameAttribute) -> bytes:  # type: ignore[type-arg]
+    # A sequence of one set of one sequence of the type and the value; types that cryptography reads have at most 63 octets.
+    both = _content(_content(_content(x509.Name([attribute]).public_bytes())))
+    return both[2 + both[1] :]
+
+
+def _content(der: bytes) -> bytes:
+    """Return *der* without its tag and length (X.690 section 8.1.3)."""
+    return der[2 if der[1] < 0x80 else 2 + (der[1] & 0x7F) :]
 
 
 def _escaped(value: str) -> str:

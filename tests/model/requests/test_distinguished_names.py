@@ -1,6 +1,7 @@
 """Subjects and issuers as one line."""
 
 from cryptography import x509
+from cryptography.x509.name import _ASN1Type
 from cryptography.x509.oid import NameOID
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -54,9 +55,16 @@ class LineTests(SynchronousTestCase):
         self.assertEqual(sorted(line_of(x509.Name([part])).split(b"+")), [b"CN=ann", b"UID=7"])
 
     def test_unknown_type(self) -> None:
-        """A type without a short name is shown by its number."""
-        found = line_of(name((x509.ObjectIdentifier("1.2.3.4"), "x")))
-        self.assertEqual(found, b"1.2.3.4=x")
+        """A type without a short name is shown by its number, with the DER of its value: no text that looks like another part."""
+        kind = x509.ObjectIdentifier("1.2.3.4")
+        self.assertEqual(line_of(name((kind, "x"))), b"1.2.3.4=#0C0178")
+        long = line_of(name((kind, "CN=admin" * 40)))
+        self.assertEqual(long, b"1.2.3.4=#0C820140" + b"CN=admin".hex().upper().encode() * 40)
+
+    def test_octets(self) -> None:
+        """A value that is no text is shown by its DER."""
+        bits = x509.NameAttribute(NameOID.X500_UNIQUE_IDENTIFIER, b"\x00\xa5", _ASN1Type.BitString)
+        self.assertEqual(line_of(x509.Name([bits])), b"x500UniqueIdentifier=#030200A5")
 
     def test_empty(self) -> None:
         """No name is an empty line."""
