@@ -419,6 +419,8 @@ class Phase(IntEnum):
     backend; and then as they were given.
     """
 
+    HANDSHAKE = 5
+    """What a connection proved of its client, where it counts before anything else may answer."""
     SERVER = 10
     """What a host does before its paths are looked at (``server`` in nginx)."""
     PREFLIGHT = 20

@@ -94,6 +94,7 @@ class SpecTests(SynchronousTestCase):
     def test_phases_follow_nginx(self) -> None:
         """Phases are compared by when nginx does such a thing, and no two stand at the same place."""
         order = (
+            "HANDSHAKE",
             "SERVER",
             "PREFLIGHT",
             "REWRITE",

@@ -25,7 +25,12 @@ from ingress.annotations.answers.configured_fields import (
 )
 from ingress.annotations.answers.cors import EVERYBODY, CorsFields, CorsPreflight, Origins
 from ingress.annotations.answers.custom_errors import CustomErrors, StandingIn
-from ingress.annotations.client_certificates.check import ClientCertificateFields, ClientCheck, HostClosed
+from ingress.annotations.client_certificates.check import (
+    ClientCertificateFields,
+    ClientCheck,
+    EarlyCheck,
+    HostClosed,
+)
 from ingress.annotations.contract.asked_urls import parse_url_template
 from ingress.annotations.contract.host_facts import CertifiedHosts
 from ingress.annotations.external_auth.check import ExternalAuth
@@ -118,6 +123,7 @@ SPECS: tuple[tuple[FilterSpec, Phase, Hook], ...] = (
     (CorsPreflight(SOME), Phase.PREFLIGHT, Hook.REQUEST),
     (ClientCheck(AUTHENTICATION), Phase.ACCESS, Hook.REQUEST),
     (HostClosed(), Phase.ACCESS, Hook.REQUEST),
+    (EarlyCheck(HostClosed()), Phase.HANDSHAKE, Hook.REQUEST),
     (GuardMissing(), Phase.ACCESS, Hook.REQUEST),
     (SlashRedirect(b"/a/"), Phase.REDIRECT, Hook.REQUEST),
     (RegexMissing(), Phase.ACCESS, Hook.REQUEST),
@@ -323,6 +329,7 @@ class FilterTests(SynchronousTestCase):
             (ClientCheck(AUTHENTICATION), FakeFacts(client_evidence=shown())),
             (ClientCheck(AUTHENTICATION), FakeFacts(client_evidence=NO_EVIDENCE)),
             (HostClosed(), FakeFacts()),
+            (EarlyCheck(HostClosed()), FakeFacts(client_evidence=NO_EVIDENCE)),
             (CorsPreflight(SOME), FakeFacts(method=b"OPTIONS", fields={b"origin": b"https://a.test"})),
             (CorsPreflight(SOME), FakeFacts(fields={b"origin": b"https://a.test"})),
             (GuardMissing(), FakeFacts()),

@@ -137,6 +137,31 @@ class HostClosed:
 
 
 @frozen
+class EarlyCheck:
+    """Has *check* judge what came by TLS before anything of the host or its paths can answer, as nginx does ahead of all phases.
+
+    What came without TLS is left to *check* in its own place, behind the redirect to HTTPS.
+    """
+
+    phase: ClassVar[Phase] = Phase.HANDSHAKE
+    name: ClassVar[str] = "client-certificates-first"
+
+    check: ClientCheck | HostClosed
+
+    def describe(self) -> str:
+        """Say who gets in."""
+        return f"{self.check.describe()}, ahead of what else may answer"
+
+    def make(self, services: Services) -> Filter:
+        """Make the filter that refuses."""
+        return Judging(self.judge)
+
+    def judge(self, request: SecuredRequest) -> Reply | None:
+        """Refuse *request* if it came by TLS, and *check* does."""
+        return None if request.client_evidence is None else self.check.judge(request)
+
+
+@frozen
 class ClientCertificateFields:
     """Tells upstream what a client showed, in the fields that ingress-nginx sends.
 

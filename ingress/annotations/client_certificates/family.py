@@ -98,7 +98,7 @@ CLIENT_CERTIFICATES: Final = Family(
     name="client_certificates",
     settings=ClientCertificateSettings(),
     acts="asks clients for certificates",
-    phases=(Phase.ACCESS, Phase.EDITS),
+    phases=(Phase.HANDSHAKE, Phase.ACCESS, Phase.EDITS),
     place=Place.HOST,
     annotations={
         SECRET_ANNOTATION: Annotation(

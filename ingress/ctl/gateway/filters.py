@@ -19,7 +19,7 @@ from ingress.annotations.answers.configured_fields import (
     RequestFields,
 )
 from ingress.annotations.answers.cors import CorsFields, CorsPreflight
-from ingress.annotations.client_certificates.check import HostClosed
+from ingress.annotations.client_certificates.check import EarlyCheck, HostClosed
 from ingress.annotations.hosts.further_hosts import HostRedirect
 from ingress.annotations.hosts.transport_security import TransportSecurity
 from ingress.annotations.operator_filters import OperatorFilter
@@ -165,8 +165,8 @@ class FilterSaying:
                 self._snippet_answers(spec)
             case TransportSecurity():
                 self._strict(spec)
-            case CorsPreflight():
-                # What browsers are told says it, too.
+            case CorsPreflight() | EarlyCheck():
+                # Another filter says it, too.
                 pass
             case CorsFields():
                 self.parts.cors = said_cors(spec, self._remark)

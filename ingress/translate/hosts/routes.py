@@ -22,6 +22,7 @@ from ingress.annotations.answers.custom_errors import (
     about_route,
     own_default_backend,
 )
+from ingress.annotations.client_certificates.check import ClientCheck, HostClosed
 from ingress.annotations.contract.host_facts import HostFacts
 from ingress.annotations.contract.references import Found
 from ingress.annotations.contract.route_facts import RouteFacts
@@ -59,7 +60,7 @@ from ingress.translate.hosts.passthrough import Passing, passed_backend
 from ingress.translate.hosts.redirects import RedirectRule
 from ingress.translate.hosts.server_snippets import ServerSnippets
 from ingress.translate.ownership import owner_of
-from ingress.translate.tls.client_authentication import OPEN, HostGuard
+from ingress.translate.tls.client_authentication import OPEN, HostGuard, checks_before
 
 FoundFor = Callable[[Owner | None], Found]
 """Says what was found of what an owner refers to, or the operator (None)."""
@@ -207,9 +208,9 @@ class _HostFilters:
             and not (self._marks or asked or self._unmatched)
         ):
             return self._answers
-        check = () if self._guard.check is None else (self._guard.check,)
+        checks = checks_before((*asked, *self._unmatched), self._guard.check)
         missing = (_GUARD_MISSING,) if self._closing.guards_all else ()
-        return _in_order((*self._marks, *check, *missing, *asked, *self._answers, *self._unmatched))
+        return _in_order((*self._marks, *checks, *missing, *asked, *self._answers, *self._unmatched))
 
     @property
     def _of_all(self) -> HostFacts:
@@ -279,8 +280,10 @@ class _HostFilters:
             return tuple(one for one in asked if not isinstance(one, CustomErrors))
         return asked
 
-    def _complete(self, check: FilterSpec | None, own: tuple[FilterSpec, ...]) -> tuple[FilterSpec, ...]:
-        checks = () if check is None else (check,)
+    def _complete(
+        self, check: ClientCheck | HostClosed | None, own: tuple[FilterSpec, ...]
+    ) -> tuple[FilterSpec, ...]:
+        checks = checks_before(own, check)
         # What an Ingress says of answers comes last: it may say more of HTTPS than the controller does.
         return _in_order((*self._marks, *checks, *self._edits, *own, *self._answers))
 

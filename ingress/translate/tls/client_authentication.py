@@ -8,14 +8,19 @@ an Ingress of another namespace asks for is not done, so its own routes on the h
 Revocation lists come from the same Secret as the authorities.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import Final
 
 from attrs import evolve
 
 from ingress.annotations.annotations import AnnotationReader
-from ingress.annotations.client_certificates.check import ClientCertificateFields, ClientCheck, HostClosed
+from ingress.annotations.client_certificates.check import (
+    ClientCertificateFields,
+    ClientCheck,
+    EarlyCheck,
+    HostClosed,
+)
 from ingress.annotations.client_certificates.family import (
     CLIENT_CERTIFICATES,
     NO_SECRET,
@@ -23,8 +28,8 @@ from ingress.annotations.client_certificates.family import (
     ClientCertificateSettings,
     secret_asked,
 )
-from ingress.annotations.redirects.https_redirect import ACME_CHALLENGES
-from ingress.filters import FilterSpec
+from ingress.annotations.redirects.https_redirect import ACME_CHALLENGES, HttpsRedirect
+from ingress.filters import FilterSpec, Phase
 from ingress.identity.certificates import CertificateError
 from ingress.model.cluster.objects import ObjectKey, Owner, Secret
 from ingress.model.cluster.problems import Problem, Reason
@@ -68,8 +73,8 @@ class HostGuard:
     """What stands before the routes of a host.  ``OPEN`` is nothing."""
 
     authentication: ClientAuthentication | None = None
-    check: FilterSpec | None = None
-    challenge_check: FilterSpec | None = None
+    check: ClientCheck | HostClosed | None = None
+    challenge_check: ClientCheck | HostClosed | None = None
     """The same for routes of ACME challenges, which are asked for over plain HTTP."""
     fields: FilterSpec | None = None
     """What endpoints are told."""
@@ -77,7 +82,7 @@ class HostGuard:
     closed: frozenset[Owner] = frozenset()
     """Those whose routes are closed, since they ask for a check that this host does not make."""
 
-    def check_of(self, path: str, owner: Owner | None = None) -> FilterSpec | None:
+    def check_of(self, path: str, owner: Owner | None = None) -> ClientCheck | HostClosed | None:
         """Return the check of the route of *path*, which *owner* asks for."""
         is_closed = owner in self.closed
         if self.check is None and not is_closed:
@@ -90,6 +95,20 @@ class HostGuard:
 
 
 OPEN: Final = HostGuard()
+_MAY_ANSWER: Final = frozenset((Phase.SERVER, Phase.REWRITE, Phase.REDIRECT))
+
+
+def checks_before(
+    own: Iterable[FilterSpec], check: ClientCheck | HostClosed | None
+) -> tuple[FilterSpec, ...]:
+    """Return *check* as it stands before *own*, what a route or host has otherwise: ahead of that, too, where it may answer.
+
+    The redirect to HTTPS may not: what came by TLS passes it.
+    """
+    if check is None:
+        return ()
+    may_answer = any(one.phase in _MAY_ANSWER and not isinstance(one, HttpsRedirect) for one in own)
+    return (EarlyCheck(check), check) if may_answer else (check,)
 
 
 def read_request(

@@ -8,6 +8,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.annotations.client_certificates.check import (
     ClientCertificateFields,
     ClientCheck,
+    EarlyCheck,
     HostClosed,
 )
 from ingress.annotations.client_certificates.common_names import NOBODY, parse_common_names
@@ -51,6 +52,13 @@ class ClientCheckTests(SynchronousTestCase):
         """Return the status of the verdict, 0 for a request that passes."""
         reply = check.judge(Facts(evidence))
         return 0 if reply is None else reply.status
+
+    def test_early(self) -> None:
+        """What stands before all else judges what came by TLS, and leaves plain HTTP to its check."""
+        for check in (ClientCheck(AUTHENTICATION), HostClosed()):
+            for evidence in (shown(), shown(REVOKED), ClientEvidence(AUTHENTICATION), ClientEvidence()):
+                self.assertEqual(EarlyCheck(check).judge(Facts(evidence)), check.judge(Facts(evidence)))
+            self.assertIsNone(EarlyCheck(check).judge(Facts(None)))
 
     def test_modes(self) -> None:
         """What each mode lets pass: plain HTTP, no certificate, a good one, an unknown one, an expired one."""

@@ -140,6 +140,7 @@ class CauseTests(ProxyCase):
         for filter_, cause, status in (
             (Refuse(Phase.LIMITS, 429), Cause.LIMIT, 429),
             (Refuse(Phase.ACCESS), Cause.AUTH, 403),
+            (Refuse(Phase.HANDSHAKE), Cause.AUTH, 403),
             (Refuse(Phase.ACCESS, 500), Cause.AUTH_FAILED, 500),
             (Refuse(Phase.LIMITS, 503), Cause.LIMIT, 503),
             (Refuse(Phase.REWRITE), Cause.FILTER, 403),

@@ -64,6 +64,23 @@ class RouteFilterTests(SynchronousTestCase):
         self.assertEqual(names(found), expected.split())
         self.assertEqual(host_names(found), ["client-certificates", "hsts"])
 
+    def test_certificates_come_first(self) -> None:
+        """Where a snippet or a redirect may answer, certificates are judged before it, and plain HTTP where it always is."""
+        people = secret(ca_crt=PEOPLE.pem)
+        for asked in (
+            {"server_snippet": 'return 200 "secret";'},
+            {"server_snippet": 'location /a { return 200 "secret"; }'},
+            {"configuration_snippet": 'if ($ssl_client_s_dn = "CN=ann") { return 200 "secret"; }'},
+            {"permanent_redirect": "https://b.test/secret"},
+            {"rewrite_target": "https://b.test/secret"},
+        ):
+            asking = ingress("a", "/", auth_tls_secret="demo/people", **asked)
+            found = names(table(evolve(asking, tls=TLS), SECURED, people))
+            first, second = map(found.index, ("client-certificates-first", "client-certificates"))
+            self.assertEqual((first, second > found.index("https-redirect")), (0, True), asked)
+        closed = evolve(ingress("a", "/", auth_tls_secret="demo/none", server_snippet="return 204;"), tls=TLS)
+        self.assertEqual(names(table(closed, SECURED))[0], "client-certificates-first")
+
     def test_passthrough(self) -> None:
         """A host whose TLS passes through refuses what was decrypted here, before anything else and on all paths."""
         found = table(ingress("a", "/", ssl_passthrough="true"), passes=True)

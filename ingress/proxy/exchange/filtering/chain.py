@@ -38,7 +38,7 @@ _SETTINGS: Final[dict[str, type | UnionType]] = {
     "asked_schemes": frozenset | None,
     "asks_unsized": bool,
 }
-_OF_PHASE: Final = {Phase.LIMITS: Cause.LIMIT, Phase.ACCESS: Cause.AUTH}
+_OF_PHASE: Final = {Phase.HANDSHAKE: Cause.AUTH, Phase.LIMITS: Cause.LIMIT, Phase.ACCESS: Cause.AUTH}
 
 OnRequest = Callable[[Facts], Reply | Awaitable[Reply | None] | None]
 OnUpstream = Callable[[Facts, RequestEdit], None]
