@@ -64,8 +64,6 @@ from ingress.model.requests.reserved_fields import RESERVED_FIELDS_OF_REQUESTS
 from ingress.model.requests.templates import Template, TemplateRefused
 
 _CLOSES: Final = "the paths that auth-url guards answer 503 rather than be open"
-
-
 _NO_SIGNIN: Final = "who is not known gets 401"
 
 

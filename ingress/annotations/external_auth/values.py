@@ -188,7 +188,7 @@ def parse_snippet(text: str) -> AuthSnippet:
         for directive in directives:
             if directive.name not in (_SETS_FIELD, _SETS_VARIABLE) or directive.block is not None:
                 raise ValueRefused(
-                    f"has in line {directive.line} what is not {_SETS_FIELD}, and is never executed"
+                    f"has in line {directive.line} what is neither {_SETS_FIELD} nor {_SETS_VARIABLE}, and is never executed"
                 )
         variables: set[str] = set()
         for directive in directives:

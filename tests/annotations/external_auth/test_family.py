@@ -239,8 +239,12 @@ class ClosingTests(SynchronousTestCase):
             ("auth_method", "TRACE", "is no method"),
             ("auth_response_headers", "X-User, X Y", '"X Y"'),
             ("auth_response_headers", "X-User\r\nX-Evil: 1", "is no name of a field"),
-            ("auth_snippet", "deny all;", "line 1 what is not proxy_set_header, and is never executed"),
-            ("auth_snippet", "proxy_set_header X-Role admin;\nreturn 200;", "line 2 what is not"),
+            (
+                "auth_snippet",
+                "deny all;",
+                "line 1 what is neither proxy_set_header nor auth_request_set, and is never executed",
+            ),
+            ("auth_snippet", "proxy_set_header X-Role admin;\nreturn 200;", "line 2 what is neither"),
             ("auth_snippet", "proxy_set_header X-Role admin", "a semicolon is missing"),
             ("auth_snippet", "proxy_set_header X-Role;", "takes a name and a value"),
             ("auth_snippet", "proxy_set_header X-Role $nope;", "$nope"),
@@ -250,11 +254,19 @@ class ClosingTests(SynchronousTestCase):
                 "proxy_set_header Content-Length 5;",
                 "Content-Length, which is the proxy's own",
             ),
-            ("auth_snippet", "if ($a) { proxy_set_header X-Role admin; }", "what is not proxy_set_header"),
+            (
+                "auth_snippet",
+                "if ($a) { proxy_set_header X-Role admin; }",
+                "what is neither proxy_set_header nor auth_request_set",
+            ),
             ("auth_snippet", "auth_request_set $a;", "line 1 auth_request_set, which takes a variable"),
             ("auth_snippet", "auth_request_set $host $upstream_http_x_host;", "sets $host"),
             ("auth_snippet", "auth_request_set $a $nope;", "$nope"),
-            ("auth_snippet", "auth_request_set $a $upstream_status { }", "what is not proxy_set_header"),
+            (
+                "auth_snippet",
+                "auth_request_set $a $upstream_status { }",
+                "what is neither proxy_set_header nor auth_request_set",
+            ),
         ):
             written = {"auth_url": URL, name: value}
             problem = self.assert_closed(**written)
