@@ -54,6 +54,7 @@ __all__ = [
     "FieldChanges",
     "Filter",
     "FilterSpec",
+    "MoreBody",
     "Phase",
     "Record",
     "Replicas",
@@ -269,6 +270,14 @@ class AnswerEdit(Protocol):
     def is_ours(self) -> bool:
         """Whether this is a reply of the proxy's or of a filter, and no endpoint's answer."""
 
+    @property
+    def body(self) -> bytes | None:
+        """What of the body is held, before stages have changed anything of it; None as long as nobody has asked for it (``MoreBody``)."""
+
+    @property
+    def is_body_whole(self) -> bool:
+        """Whether *body* is all of it."""
+
     def field(self, name: bytes) -> bytes:
         """Return the value of the first field called *name*, in lower case, as it stands now; empty for none."""
 
@@ -292,6 +301,17 @@ class AnswerEdit(Protocol):
 
     def vary(self, name: bytes) -> None:
         """Say in ``Vary`` that the answer depends on the field *name* of the request, unless that is said already."""
+
+
+@frozen
+class MoreBody:
+    """What ``on_answer`` returns to be asked again once more of the body is there, as ``AnswerEdit.body``; nothing is sent before.
+
+    Whoever asks for it bounds what all answers together may hold so.
+    """
+
+    size: int
+    """How many bytes are to be there, or else all of it: more than there are."""
 
 
 class AnswerHead(Protocol):
@@ -376,8 +396,11 @@ class Filter:
     def on_upstream(self, facts: Facts, edit: RequestEdit) -> None:
         """Change what goes to the endpoint; called for each attempt, of one that passed."""
 
-    def on_answer(self, facts: Facts, edit: AnswerEdit) -> Reply | Awaitable[Reply | None] | None:
-        """Change the head of the answer, whoever made it; a reply replaces the answer, and its body is not looked at."""
+    def on_answer(self, facts: Facts, edit: AnswerEdit) -> Reply | MoreBody | Awaitable[Reply | None] | None:
+        """Change the head of the answer, whoever made it; a reply replaces the answer, and its body is not looked at.
+
+        With ``MoreBody`` it is called again for the same answer.
+        """
         return None
 
     def on_request_body(self, facts: Facts, flow: BodyFlow) -> BodyStage | None:

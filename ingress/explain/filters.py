@@ -13,7 +13,7 @@ from typing import Final
 
 from ingress.explain.explanation import FilterSeen, Says
 from ingress.explain.services import AskedServices, Awaited
-from ingress.filters import FilterSpec, Hook
+from ingress.filters import FilterSpec, Hook, MoreBody
 from ingress.http.edited_heads import AnswerChange, RequestChange
 from ingress.http.field_values import first_value
 from ingress.http.grpc import is_grpc
@@ -233,6 +233,9 @@ class AskedFilters:
                     replaced = stop.live, self._fail(stop.live, stop.error)
                 elif isinstance(stop.verdict, Reply):
                     replaced = stop.live, stop.verdict
+                elif isinstance(stop.verdict, MoreBody) and change.body is None:
+                    # All of it is there.
+                    change.body, change.is_body_whole, first = came.body, True, stop.at
                 elif isinstance(stop.verdict, Awaitable):
                     awaited, verdict = first_wait(stop.verdict)
                     if isinstance(verdict, Reply):

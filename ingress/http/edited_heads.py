@@ -267,6 +267,11 @@ class AnswerChange:
     Satisfies ``ingress.filters.AnswerEdit``.
     """
 
+    body: bytes | None = None
+    """What of the body is held, for filters that asked for it, ..."""
+    is_body_whole = False
+    """... and whether that is all."""
+
     def __init__(self, head: ResponseHead, is_ours: bool) -> None:
         self._head = head
         self._status = head.status

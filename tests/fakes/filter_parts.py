@@ -92,6 +92,8 @@ class FakeEdit:
     """As it is now; empty while nobody said otherwise."""
     authority: bytes | None = None
     told: CgiRequest | None = None
+    body: bytes | None = None
+    is_body_whole: bool = False
 
     def tell(self, request: CgiRequest) -> None:
         """Keep what an endpoint of FastCGI is told."""

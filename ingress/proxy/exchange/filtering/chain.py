@@ -18,6 +18,7 @@ from ingress.filters import (
     Filter,
     FilterSpec,
     Hook,
+    MoreBody,
     Phase,
     RequestEdit,
     used_hooks,
@@ -42,7 +43,7 @@ _OF_PHASE: Final = {Phase.HANDSHAKE: Cause.AUTH, Phase.LIMITS: Cause.LIMIT, Phas
 
 OnRequest = Callable[[Facts], Reply | Awaitable[Reply | None] | None]
 OnUpstream = Callable[[Facts, RequestEdit], None]
-OnAnswer = Callable[[Facts, AnswerEdit], Reply | Awaitable[Reply | None] | None]
+OnAnswer = Callable[[Facts, AnswerEdit], Reply | MoreBody | Awaitable[Reply | None] | None]
 OnRequestBody = Callable[[Facts, BodyFlow], BodyStage | None]
 OnAnswerBody = Callable[[Facts, AnswerHead, BodyFlow], BodyStage | None]
 OnEnd = Callable[[Facts, Record], None]

@@ -3,7 +3,7 @@
 Its exchange asks it for a decision about the request (``ask``), hands it the request on its way upstream
 (``change_request``, ``stage_request``) and each answer, be it an endpoint's or our own (``answer``); this calls the
 hooks, and tells the exchange what comes of it.  At most one decision is awaited at a time.  What comes of an answer while one
-is, waits here, and its sender is paused.
+is, waits here, and its sender is paused; but where a filter wants to see some of the body first, until that has come.
 
 A filter that raises, or whose decision comes too late, costs the exchange its answer: 500 or 504 in its
 place, or a cut once its head was sent.  That error, too, passes the filters, but none that failed before; and none twice that
@@ -16,7 +16,7 @@ from typing import Protocol
 
 from twisted.python.failure import Failure
 
-from ingress.filters import Reply
+from ingress.filters import MoreBody, Reply
 from ingress.http.edited_heads import AnswerChange, RequestChange, without_length
 from ingress.http.field_values import first_value
 from ingress.http.request_head import RequestHead
@@ -116,6 +116,8 @@ class Filtering:
     """... and the one that it came with."""
     _consulted = 0
     """How many were asked about it."""
+    _wanted = 0
+    """How many bytes of its body the next of them waits for; 0 for none."""
     _is_whole = False
     _lost: tuple[int, str] | None = None
     """What is to be answered where the rest of it will not come, and why."""
@@ -378,7 +380,7 @@ class Filtering:
         self._lost = None
         self._change = change
         self._logged, self._came = logged, head.status
-        self._consulted = 0
+        self._consulted = self._wanted = 0
         self._held = HeldBody()
         self._held.replace(body)
 
@@ -400,6 +402,9 @@ class Filtering:
             self._failed(live, stop.error)
         elif isinstance(verdict, Reply):
             self._replace(live, verdict)
+        elif isinstance(verdict, MoreBody):
+            self._consulted = stop.at
+            self._want(live, verdict, change)
         else:
             self._is_paused = True
             self._exchange.downstream_full()
@@ -407,6 +412,32 @@ class Filtering:
                 self._await(live, verdict, self._consulted_by)
             except (TypeError, ValueError) as error:
                 self._failed(live, error)
+
+    def _want(self, live: LiveFilter, wanted: MoreBody, change: AnswerChange) -> None:
+        """Have *live* asked again once so much of the body is there as is *wanted*."""
+        held = self._held
+        assert held is not None
+        if change.body is not None and (change.is_body_whole or wanted.size <= len(change.body)):
+            self._failed(live, ValueError("asks for a body that it has"))
+            return
+        self._wanted = wanted.size
+        if self._is_whole or self._is_switch or held.size >= wanted.size:
+            self._show(change)
+        elif self._is_paused:
+            self._is_paused = False
+            self._exchange.downstream_drained()
+
+    def _show(self, change: AnswerChange) -> None:
+        """As much of the body is there as was waited for: ask whoever wanted it."""
+        held = self._held
+        assert held is not None
+        self._wanted = 0
+        # What opens a tunnel has no body.
+        body = b"" if self._is_switch else held.joined()
+        if not self._is_switch:
+            held.replace(body)
+        change.body, change.is_body_whole = body, self._is_whole or self._is_switch
+        self._consult(change)
 
     def _consulted_by(self, live: LiveFilter, reply: Reply | None) -> None:
         if reply is not None:
@@ -473,8 +504,11 @@ class Filtering:
     def answer_body(self, piece: bytes, ended: bool, trailers: list[bytes]) -> None:
         """Take more of an answer whose head waits, or whose body has stages."""
         if self._held is not None:
-            self._held.add(piece)
+            held, change = self._held, self._change
+            held.add(piece)
             self._is_whole, self._trailers = ended, trailers
+            if self._wanted and change is not None and (ended or held.size >= self._wanted):
+                self._show(change)
             return
         assert self._answer_passage is not None
         self._answer_passage.take(piece, ended, trailers)
