@@ -1,4 +1,4 @@
-"""What the firewall costs: seconds and processor time of requests, without it, with the recommended configuration, and with the core rules.
+"""What the firewall costs: seconds and processor time of requests and pages, without it, with the recommended configuration, and with the core rules.
 
     python -m bench.features.firewall
 
@@ -30,6 +30,7 @@ from tests.firewall.test_modsecurity import firewall_processes
 
 REQUESTS: Final = 900
 """On one connection, which takes a thousand."""
+PAGES: Final = 150
 WARMING: Final = 50
 PATIENCE: Final = 60.0
 CRS: Final = "SecRuleEngine On\nInclude /etc/nginx/owasp-modsecurity-crs/nginx-modsecurity.conf"
@@ -37,23 +38,31 @@ FULL: Final = f"Include /etc/nginx/modsecurity/modsecurity.conf\n{CRS}"
 CASES: Final[tuple[tuple[str, dict[str, str]], ...]] = (
     ("without", {}),
     ("recommended", {"enable-modsecurity": "true"}),
+    (
+        "core rules, which only detect",
+        {"enable-modsecurity": "true", "enable-owasp-core-rules": "true"},
+    ),
     ("core rules", {"enable-modsecurity": "true", "modsecurity-snippet": FULL}),
 )
 FORM: Final = b"name=Jane+Doe&text=" + b"hello+world+" * 80
+WORDS: Final = b"<p class=item>The shop has <a href=/x?y=1>hats</a>, shoes and tables for 12.50 EUR</p>\n"
 HEAD: Final = b"Host: shop.test\r\nUser-Agent: Mozilla/5.0 (X11; Linux)\r\nAccept: */*\r\n"
 SORTS: Final = (
-    ("GET", b"GET /shop?page=2&sort=price HTTP/1.1\r\n" + HEAD + b"\r\n"),
+    ("GET", REQUESTS, b"GET /shop?page=2&sort=price HTTP/1.1\r\n" + HEAD + b"\r\n"),
     (
         "POST of 1 kB",
+        REQUESTS,
         b"POST /form HTTP/1.1\r\n%bContent-Type: application/x-www-form-urlencoded\r\nContent-Length: %d\r\n\r\n%b"
         % (HEAD, len(FORM), FORM),
     ),
+    ("GET, a page of 16 kB", PAGES, b"GET /page/16384 HTTP/1.1\r\n" + HEAD + b"\r\n"),
+    ("GET, a page of 128 kB", PAGES, b"GET /page/131072 HTTP/1.1\r\n" + HEAD + b"\r\n"),
 )
 TICKS: Final = os.sysconf("SC_CLK_TCK")
 
 
 def answer_all(listening: socket.socket) -> None:
-    """Answer each request of each connection with a few bytes."""
+    """Answer each request of each connection with a few bytes, or with a page of as many as its path says."""
     while True:
         sock, _ = listening.accept()
         threading.Thread(target=answer_one, args=(sock,), daemon=True).start()
@@ -68,7 +77,10 @@ def answer_one(sock: socket.socket) -> None:
         length = int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0] or 0)
         if end and len(rest) >= length:
             buffer = rest[length:]
-            sock.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\nok")
+            size = int(head.partition(b"GET /page/")[2].partition(b" ")[0] or 0)
+            kind, body = (b"html", (WORDS * (size // len(WORDS) + 1))[:size]) if size else (b"plain", b"ok")
+            fields = b"Content-Type: text/%b\r\nContent-Length: %d\r\n" % (kind, len(body))
+            sock.sendall(b"HTTP/1.1 200 OK\r\n%b\r\n%b" % (fields, body))
 
 
 @contextmanager
@@ -127,20 +139,30 @@ def resident(pid: int) -> float:
     return int(next(line for line in lines if line.startswith("Pss:")).split()[1]) / 1024
 
 
-def measure(port: int, request: bytes) -> list[float]:
-    """Return the seconds of each request, in order of length."""
+def read_answer(sock: socket.socket) -> None:
+    """Read one answer, which says how long it is."""
+    answer = b""
+    while True:
+        head, end, body = answer.partition(b"\r\n\r\n")
+        if end and len(body) >= int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0]):
+            break
+        more = sock.recv(262_144)
+        if not more:
+            raise SystemExit(f"no answer: {answer[:200]!r}")
+        answer += more
+    if b" 200 " not in answer[:16]:
+        raise SystemExit(f"another answer: {answer[:200]!r}")
+
+
+def measure(port: int, request: bytes, count: int) -> list[float]:
+    """Return the seconds of each of *count* requests, in order of length."""
     seconds = []
     with socket.create_connection(("127.0.0.1", port)) as sock:
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        for number in range(WARMING + REQUESTS):
+        for number in range(WARMING + count):
             begun = perf_counter()
             sock.sendall(request)
-            answer = sock.recv(65536)
-            while b"\r\n\r\nok" not in answer:
-                more = sock.recv(65536)
-                if not more:
-                    raise SystemExit(f"no answer: {answer!r}")
-                answer += more
+            read_answer(sock)
             if number >= WARMING:
                 seconds.append(perf_counter() - begun)
     return sorted(seconds)
@@ -157,11 +179,11 @@ def main() -> None:
     print("|---|---|--:|--:|--:|--:|--:|")
     for rules, asked in CASES:
         with controller(asked, endpoint) as (pid, port):
-            for sort, request in SORTS:
+            for sort, number, request in SORTS:
                 firewalls = firewall_processes(pid)
                 before = processor_seconds(pid), sum(map(processor_seconds, firewalls))
-                seconds = measure(port, request)
-                count = WARMING + REQUESTS
+                seconds = measure(port, request, number)
+                count = WARMING + number
                 spent = processor_seconds(pid) - before[0], sum(map(processor_seconds, firewalls)) - before[1]
                 size = f"{max(map(resident, firewalls)):.0f}" if firewalls else ""
                 print(
