@@ -18,7 +18,7 @@ from typing import Any, Final
 from ingress.firewall.expressions import expressions_of
 from ingress.firewall.messages import MOST_LINE_BYTES, MOST_LINES, Said
 from ingress.firewall.serving import RulesRefused
-from ingress.model.exchanges.firewall import CORE_RULES, InspectedRequest
+from ingress.model.exchanges.firewall import CORE_RULES, InspectedAnswer, InspectedRequest
 
 LIBRARY: Final = "libmodsecurity.so.3"
 EXPRESSIONS: Final = "libpcre2-8.so.0"
@@ -38,6 +38,8 @@ _MOST_TRIES: Final = 8
 _DOTALL_MULTILINE: Final = 0x20 | 0x400
 """Of ``pcre2.h``: how the library reads them."""
 _MOST_REASON_BYTES: Final = 200
+_PIECE_BYTES: Final = 4096
+"""Of the body of an answer, as nginx has it in buffers: of one that may be no longer, rules that only tell see all pieces that fit."""
 _PAGE_BYTES: Final = os.sysconf("SC_PAGE_SIZE")
 
 
@@ -88,6 +90,7 @@ _SIGNATURES: Final[dict[str, tuple[Any, tuple[Any, ...]]]] = {
     "msc_process_request_body": (c_int, (c_void_p,)),
     "msc_add_n_response_header": (c_int, (c_void_p, c_char_p, c_size_t, c_char_p, c_size_t)),
     "msc_process_response_headers": (c_int, (c_void_p, c_int, c_char_p)),
+    "msc_append_response_body": (c_int, (c_void_p, c_char_p, c_size_t)),
     "msc_process_response_body": (c_int, (c_void_p,)),
     "msc_process_logging": (c_int, (c_void_p,)),
     "msc_intervention": (c_int, (c_void_p, POINTER(_Intervention))),
@@ -299,13 +302,19 @@ class ModSecurityTransaction:
         calls.msc_process_request_body(handle)
         return _further(said, self._library.take_lines(handle))
 
-    def answer(self, status: int, lines: bytes) -> Said:
-        """Judge the head of an answer, and then what rules conclude at its end: of its body they see nothing."""
-        calls, handle = self._library.calls, self._handle
-        for name, value in _fields(lines):
+    def answer(self, answer: InspectedAnswer) -> Said:
+        """Judge the head of an answer, and then, where it is looked at and that is not refused, its body."""
+        calls, handle, body = self._library.calls, self._handle, answer.body
+        for name, value in _fields(answer.lines):
             calls.msc_add_n_response_header(handle, name, len(name), value, len(value))
-        calls.msc_process_response_headers(handle, status, _HTTP)
+        calls.msc_process_response_headers(handle, answer.status, _HTTP)
         said = self._library.take_lines(handle)
+        if said.status or body is None:
+            return said
+        for at in range(0, len(body), _PIECE_BYTES):
+            piece = body[at : at + _PIECE_BYTES]
+            calls.msc_append_response_body(handle, piece, len(piece))
+        said = _further(said, self._library.take_lines(handle))
         if said.status:
             return said
         calls.msc_process_response_body(handle)

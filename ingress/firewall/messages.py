@@ -3,7 +3,7 @@
     LOAD n: parts of rule set n         ──▶      ──▶ LOADED n: memory that it takes, and why not, or nothing
     UNLOAD n                            ──▶
     REQUEST t: rule set, request        ──▶      ──▶ VERDICT t
-    ANSWER t: status, fields            ──▶      ──▶ VERDICT t
+    ANSWER t: status, fields, body      ──▶      ──▶ VERDICT t
     LEAVE t                             ──▶
 
 READY comes first, once the library is there.  A firewall process has parsed what visitors sent, so what it says is read as if
@@ -14,7 +14,7 @@ from enum import IntEnum
 from struct import Struct
 from typing import Final
 
-from ingress.model.exchanges.firewall import CORE_RULES, InspectedRequest
+from ingress.model.exchanges.firewall import CORE_RULES, InspectedAnswer, InspectedRequest
 from ingress.model.frozen import frozen
 from ingress.process.framing import NonsenseError
 
@@ -116,16 +116,21 @@ def request_of(octets: bytes) -> tuple[int, InspectedRequest]:
     return rules, InspectedRequest(name, client, server, port, method, target, lines, body, bool(stays))
 
 
-def answer_to_bytes(status: int, lines: bytes) -> bytes:
-    """Return the head of an answer as it travels."""
-    return _STATUS.pack(status, 0) + lines
+def answer_head_to_bytes(answer: InspectedAnswer) -> bytes:
+    """Return *answer* as it travels before its body, if that is looked at; its ticket is the number of the frame."""
+    head = _STATUS.pack(answer.status, 0) + _packed(answer.lines)
+    return head if answer.body is None else head + _LENGTH.pack(len(answer.body))
 
 
-def answer_of(octets: bytes) -> tuple[int, bytes]:
+def answer_of(ticket: int, octets: bytes) -> InspectedAnswer:
     """Read it; raises ``NonsenseError``."""
     if len(octets) < _STATUS.size:
         raise NonsenseError("an answer without a status")
-    return _STATUS.unpack_from(octets)[0], octets[_STATUS.size :]
+    values = _unpacked(octets, _STATUS.size)
+    if not 1 <= len(values) <= 2:
+        raise NonsenseError(f"an answer of {len(values)} values")
+    body = values[1] if len(values) > 1 else None
+    return InspectedAnswer(ticket, _STATUS.unpack_from(octets)[0], values[0], body)
 
 
 def said_to_bytes(said: Said) -> bytes:

@@ -18,10 +18,18 @@ from twisted.internet.defer import Deferred, succeed
 from twisted.logger import Logger
 
 from ingress.firewall.members import BLAMED, Job, LoadedRules, Member, Start, disarm
-from ingress.firewall.messages import Kind, Said, answer_to_bytes, request_head_to_bytes
+from ingress.firewall.messages import Kind, Said, answer_head_to_bytes, request_head_to_bytes
 from ingress.firewall.rule_log import RuleLog
 from ingress.firewall.serving import LOAD_SECONDS, MOST_RULES_BYTES
-from ingress.model.exchanges.firewall import PASSES, FirewallPlan, InspectedRequest, Loaded, RuleSet, Verdict
+from ingress.model.exchanges.firewall import (
+    PASSES,
+    FirewallPlan,
+    InspectedAnswer,
+    InspectedRequest,
+    Loaded,
+    RuleSet,
+    Verdict,
+)
 
 MOST_WAITING: Final = 512
 """Requests that wait for their turn, ..."""
@@ -186,13 +194,18 @@ class Firewall:
                 self.next(member)
         return waited
 
-    def inspect_answer(self, ticket: int, status: int, lines: bytes) -> Awaitable[Verdict]:
-        """Judge the head of an answer, and be done with the request of *ticket*."""
+    def report_answer(self, answer: InspectedAnswer, then: Callable[[Verdict], object]) -> None:
+        """Judge *answer* for the log alone; *then* is told later what came of it."""
+        self.inspect_answer(answer).addCallback(then)
+
+    def inspect_answer(self, answer: InspectedAnswer) -> Deferred[Verdict]:
+        """Judge *answer*, and be done with its request."""
+        ticket = answer.ticket
         member = self._holders.pop(ticket, None)
         asked = None if member is None else member.let_go(ticket)
         if member is None or asked is None:
             return succeed(Verdict(failure="lost the request to this answer, with one of its processes"))
-        job = Job(Kind.ANSWER, ticket, answer_to_bytes(status, lines), asked.loaded)
+        job = Job(Kind.ANSWER, ticket, answer_head_to_bytes(answer), asked.loaded, answer.body or b"")
         waited = job.deferred = Deferred(lambda _: self._cancelled(job))
         member.own.append(job)
         job.timer = self.clock.callLater(self._plan.seconds, self._answer_waited_too_long, member, job)

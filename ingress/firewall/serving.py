@@ -18,7 +18,7 @@ from ingress.firewall.messages import (
     request_of,
     said_to_bytes,
 )
-from ingress.model.exchanges.firewall import InspectedRequest
+from ingress.model.exchanges.firewall import InspectedAnswer, InspectedRequest
 from ingress.process.framing import Frame, FrameReader, NonsenseError, frame_to_bytes
 
 _READ_BYTES: Final = 1 << 18
@@ -41,8 +41,8 @@ class Transaction(Protocol):
     def request(self, request: InspectedRequest) -> Said:
         """Judge a request."""
 
-    def answer(self, status: int, lines: bytes) -> Said:
-        """Judge the head of its answer."""
+    def answer(self, answer: InspectedAnswer) -> Said:
+        """Judge its answer."""
 
     def close(self) -> Said:
         """Be done with it; what is told at its end is all that counts of what is returned."""
@@ -126,8 +126,7 @@ class Inspection:
         transaction = self._waiting.pop(frame.number, None)
         if transaction is None:
             raise NonsenseError("an answer to a request that is not there")
-        status, lines = answer_of(frame.payload)
-        said = transaction.answer(status, lines)
+        said = transaction.answer(answer_of(frame.number, frame.payload))
         return Frame(Kind.VERDICT, frame.number, said_to_bytes(_together(said, transaction.close())))
 
 

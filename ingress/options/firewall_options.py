@@ -62,11 +62,11 @@ def lacks_processes(given: Collection[str]) -> str:
 # fmt: off
 FIREWALL_OPTIONS: Final = (
     Option(name=OPTION, value="COUNT", read=_read_processes, to="translate.firewall.processes", shows_default=False,
-           help="Inspect requests by ModSecurity, as annotations ask for it, in so many processes beside each one that serves; one that requests keep waiting is ended, so two at least. Needs libmodsecurity 3 and the OWASP Core Rule Set. [default: there is no firewall, and paths that ask for one answer 503]"),
+           help="Inspect requests and answers by ModSecurity, as annotations ask for it, in so many processes beside each one that serves; one that requests keep waiting is ended, so two at least. Needs libmodsecurity 3 and the OWASP Core Rule Set. [default: there is no firewall, and paths that ask for one answer 503]"),
     Option(name="firewall-timeout", value="SECONDS", read=v.read_timeout, to="translate.firewall.seconds", needs=OPTION,
            help="Seconds that a request may wait for its turn at the firewall, and that it may then be inspected; where it takes longer, the process is ended, and the request answered with 503, or let pass where the rules only detect."),
     Option(name="firewall-body-size", value="SIZE", read=_read_body_size, to="translate.firewall.body_bytes", needs=OPTION, shows_default=False,
-           help="How much of the body of a request is inspected at most, such as 1m, whatever SecRequestBodyLimit says; it is kept in memory meanwhile. [default: 1m]"),
+           help="How much of the body of a request, and of that of an answer, is inspected at most, such as 1m, whatever SecRequestBodyLimit and SecResponseBodyLimit say; it is kept in memory meanwhile. [default: 1m]"),
     Option(name="firewall-memory", value="SIZE", read=_read_memory_size, to="translate.firewall.memory_bytes", needs=OPTION, shows_default=False,
            help="Address space that each firewall process may have, such as 512m. [default: 512m]"),
     Option(name="enable-modsecurity", value="BOOLEAN", read=v.read_boolean, to="translate.operators.firewall.operators_on", running=True,

@@ -34,6 +34,7 @@ from ingress.annotations.client_certificates.check import (
 from ingress.annotations.contract.asked_urls import parse_url_template
 from ingress.annotations.contract.host_facts import CertifiedHosts
 from ingress.annotations.external_auth.check import ExternalAuth
+from ingress.annotations.firewall.answers import InspectAnswers
 from ingress.annotations.firewall.filters import InspectRequests
 from ingress.annotations.hosts.further_hosts import HostRedirect
 from ingress.annotations.hosts.passthrough import NotTerminatedHere
@@ -189,9 +190,14 @@ OTHERS: tuple[tuple[FilterSpec, Phase, frozenset[Hook]], ...] = (
     (ConnectionLimit("Ingress demo/a", 5), Phase.LIMITS, frozenset((Hook.REQUEST, Hook.END))),
     (InspectRequests(RuleSet(("SecRuleEngine On",))), Phase.ACCESS, frozenset((Hook.REQUEST,))),
     (
-        InspectRequests(RuleSet(("SecRuleEngine On",), watches_answers=True)),
-        Phase.ACCESS,
-        frozenset((Hook.REQUEST, Hook.ANSWER, Hook.END)),
+        InspectAnswers(RuleSet(("SecRuleEngine On",), may_refuse=True)),
+        Phase.ANSWER,
+        frozenset((Hook.ANSWER, Hook.END)),
+    ),
+    (
+        InspectAnswers(RuleSet(("SecRuleEngine DetectionOnly",))),
+        Phase.ANSWER,
+        frozenset((Hook.ANSWER, Hook.ANSWER_BODY, Hook.END)),
     ),
     (Compression((Coding("gzip", 1, TYPES, 256),)), Phase.CODING, frozenset((Hook.ANSWER, Hook.ANSWER_BODY))),
 )
@@ -250,10 +256,9 @@ class SpecTests(SynchronousTestCase):
             self.assertNotRegex(said, r"\b1 \w+s\b", "several of one")
 
     def test_names(self) -> None:
-        """No two are called the same, but for one that does what another does; and names can stand in logs and metrics."""
-        by_type = {
-            type(spec): spec for spec, *_ in (*SPECS, *OTHERS) if not isinstance(spec, UnlessEnded | OrSignIn)
-        }
+        """No two are called the same, but for one that does what another does, and the halves of the firewall; names can stand in logs and metrics."""
+        halves = UnlessEnded | OrSignIn | InspectAnswers
+        by_type = {type(spec): spec for spec, *_ in (*SPECS, *OTHERS) if not isinstance(spec, halves)}
         names = [spec.name for spec in by_type.values()]
         self.assertEqual(len(set(names)), len(names))
         for name in names:

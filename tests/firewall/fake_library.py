@@ -16,7 +16,7 @@ from threading import Event
 from ingress.firewall.main import confine
 from ingress.firewall.messages import Said
 from ingress.firewall.serving import RulesRefused, serve
-from ingress.model.exchanges.firewall import CORE_RULES, InspectedRequest
+from ingress.model.exchanges.firewall import CORE_RULES, InspectedAnswer, InspectedRequest
 
 
 class FakeTransaction:
@@ -39,10 +39,11 @@ class FakeTransaction:
         self._library.misbehave(target)
         return Said()
 
-    def answer(self, status: int, lines: bytes) -> Said:
-        """Refuse what has a field for that."""
-        self._library.misbehave(lines.strip())
-        return Said(502 if b"X-Leak" in lines else 0)
+    def answer(self, answer: InspectedAnswer) -> Said:
+        """Refuse what has a field for that, or a word in its body."""
+        self._library.misbehave(answer.lines.strip())
+        leaks = b"X-Leak" in answer.lines or b"secret" in (answer.body or b"")
+        return Said(502 if leaks else 0)
 
     def close(self) -> Said:
         """Count."""

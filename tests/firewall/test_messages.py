@@ -1,5 +1,7 @@
 """What crosses between the two sorts of processes."""
 
+from functools import partial
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
@@ -9,8 +11,8 @@ from ingress.firewall.messages import (
     MOST_LINE_BYTES,
     MOST_LINES,
     Said,
+    answer_head_to_bytes,
     answer_of,
-    answer_to_bytes,
     parts_of,
     parts_to_bytes,
     request_head_to_bytes,
@@ -18,7 +20,7 @@ from ingress.firewall.messages import (
     said_of,
     said_to_bytes,
 )
-from ingress.model.exchanges.firewall import CORE_RULES, InspectedRequest
+from ingress.model.exchanges.firewall import CORE_RULES, InspectedAnswer, InspectedRequest
 from ingress.process.framing import NonsenseError
 from tests.properties import examples
 
@@ -29,11 +31,13 @@ REQUEST = InspectedRequest(
 
 class MessageTests(SynchronousTestCase):
     def test_each_comes_as_it_went(self) -> None:
-        """Rule sets with the core rules, requests, heads of answers and verdicts are the same at the other end."""
+        """Rule sets with the core rules, requests, answers and verdicts are the same at the other end."""
         parts = ("SecRuleEngine On", CORE_RULES, "SecMarker é")
         self.assertEqual(parts_of(parts_to_bytes(parts)), parts)
         self.assertEqual(request_of(request_head_to_bytes(7, REQUEST) + REQUEST.body), (7, REQUEST))
-        self.assertEqual(answer_of(answer_to_bytes(404, b"A: b\r\n")), (404, b"A: b\r\n"))
+        for body in (None, b"", b"a body"):
+            answer = InspectedAnswer(3, 404, b"A: b\r\n", body)
+            self.assertEqual(answer_of(3, answer_head_to_bytes(answer) + (body or b"")), answer)
         said = Said(302, b"https://a.test/", (b"one", b""), 2)
         self.assertEqual(said_of(said_to_bytes(said)), said)
 
@@ -62,7 +66,7 @@ class MessageTests(SynchronousTestCase):
     @given(st.binary(max_size=200))
     def test_any_bytes(self, octets: bytes) -> None:
         """Whatever comes is a value or nonsense, and never anything else."""
-        for read in (said_of, request_of, answer_of):
+        for read in (said_of, request_of, partial(answer_of, 1)):
             try:
                 read(octets)
             except NonsenseError:

@@ -121,7 +121,9 @@ HONORED: Final = (
     "SecRuleEngine On\nSecRequestBodyLimit 15728640 \nInclude /etc/nginx/owasp-modsecurity-crs/nginx-modsecurity.conf\n",
     "SecRequestBodyAccess On\nSecResponseBodyAccess Off\nSecAuditLogParts ABCIJDEFHZ\nSecRuleRemoveById 911100 941130 949110 200002\n"
     "SecRequestBodyLimit 131072\nSecRequestBodyNoFilesLimit 131072\nSecRequestBodyLimitAction ProcessPartial\n",
-    "SecRequestBodyAccess On\nSecResponseBodyAccess On",
+    "SecRequestBodyAccess On\nSecResponseBodyAccess On\nSecResponseBodyMimeType text/html\nSecResponseBodyMimeType application/json a/b\n"
+    "SecResponseBodyLimit 1000\nSecResponseBodyLimitAction ProcessPartial",
+    "SecResponseBodyAccess On\nSecResponseBodyMimeTypesClear\nSecResponseBodyLimitAction Reject",
     "SecRequestBodyLimit 1000\nSecRequestBodyLimitAction ProcessPartial\nSecRequestBodyNoFilesLimit 1000",
     "SecRequestBodyJsonDepthLimit 10\nSecArgumentsLimit 10\nSecPcreMatchLimit 10\nSecPcreMatchLimitRecursion 10",
     "SecAuditEngine RelevantOnly\nSecAuditLogParts ABCFHZ\nSecAuditLogRelevantStatus ^5",

@@ -11,10 +11,25 @@ from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.firewall import members, pool
-from ingress.firewall.messages import Kind, Said, loaded_to_bytes, parts_of, request_of, said_to_bytes
+from ingress.firewall.messages import (
+    Kind,
+    Said,
+    answer_of,
+    loaded_to_bytes,
+    parts_of,
+    request_of,
+    said_to_bytes,
+)
 from ingress.firewall.pool import Firewall
 from ingress.firewall.rule_log import RuleLog
-from ingress.model.exchanges.firewall import FirewallPlan, InspectedRequest, Loaded, RuleSet, Verdict
+from ingress.model.exchanges.firewall import (
+    FirewallPlan,
+    InspectedAnswer,
+    InspectedRequest,
+    Loaded,
+    RuleSet,
+    Verdict,
+)
 from ingress.process.framing import Frame, NonsenseError
 
 PLAN = FirewallPlan(processes=2, seconds=2.0)
@@ -241,16 +256,37 @@ class FirewallTests(SynchronousTestCase):
         self.links[0].say()
         ticket = self.successResultOf(asked[0]).ticket
         self.assertTrue(ticket)
-        answered = self.firewall.inspect_answer(ticket, 200, b"A: b\r\n")
+        answered = self.firewall.inspect_answer(InspectedAnswer(ticket, 200, b"A: b\r\n"))
         self.inspect(loaded, b"/3")
         self.links[0].say()
         self.assertEqual(self.links[0].kinds()[-1], Kind.ANSWER)
         self.links[0].say(Said(502))
         assert isinstance(answered, Deferred)
         self.assertEqual(self.successResultOf(answered).status, 502)
-        again = self.firewall.inspect_answer(ticket, 200, b"")
+        again = self.firewall.inspect_answer(InspectedAnswer(ticket, 200, b""))
         assert isinstance(again, Deferred)
         self.assertIn("lost the request", self.successResultOf(again).failure)
+
+    def test_bodies_of_answers(self) -> None:
+        """They go behind their heads; what nobody waits for is told of all the same, and so is what came of it where its process is gone."""
+        self.ready()
+        loaded = self.firewall.load(RULES)
+        verdicts: list[Verdict] = []
+        for ends in (False, True):
+            asked = self.inspect(loaded, stays=True)
+            self.links[0].say()
+            ticket = self.successResultOf(asked).ticket
+            answer = InspectedAnswer(ticket, 200, b"A: b\r\n", b"a body")
+            self.firewall.report_answer(answer, verdicts.append)
+            frame = self.links[0].sent[-1]
+            self.assertEqual(answer_of(frame.number, frame.payload), answer)
+            if ends:
+                self.links[0].ended("signal 9")
+            else:
+                self.links[0].say(Said(0, matched=1))
+        self.assertEqual(
+            verdicts, [Verdict(matched=1), Verdict(failure="had a process that ended (signal 9)")]
+        )
 
     def test_answers_wait_no_longer_than_requests(self) -> None:
         """One that its process does not come to in time fails, and its request is left."""
@@ -260,7 +296,7 @@ class FirewallTests(SynchronousTestCase):
         self.links[0].say()
         ticket = self.successResultOf(first).ticket
         self.inspect(loaded)
-        answered = self.firewall.inspect_answer(ticket, 200, b"")
+        answered = self.firewall.inspect_answer(InspectedAnswer(ticket, 200, b""))
         assert isinstance(answered, Deferred)
         self.clock.advance(1.9)
         self.assertNoResult(answered)
@@ -306,7 +342,7 @@ class FirewallTests(SynchronousTestCase):
             link.say()
         tickets = [self.successResultOf(one).ticket for one in asked]
         self.links[0].ended("status 1")
-        lost = self.firewall.inspect_answer(tickets[0], 200, b"")
+        lost = self.firewall.inspect_answer(InspectedAnswer(tickets[0], 200, b""))
         assert isinstance(lost, Deferred)
         self.assertIn("lost the request", self.successResultOf(lost).failure)
         self.firewall.leave(tickets[0])

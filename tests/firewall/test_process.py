@@ -18,7 +18,14 @@ from ingress.errors import StartError
 from ingress.firewall import process
 from ingress.firewall.pool import Firewall
 from ingress.firewall.process import check_installed, environment, firewall_of
-from ingress.model.exchanges.firewall import FirewallPlan, InspectedRequest, Loaded, RuleSet, Verdict
+from ingress.model.exchanges.firewall import (
+    FirewallPlan,
+    InspectedAnswer,
+    InspectedRequest,
+    Loaded,
+    RuleSet,
+    Verdict,
+)
 
 PROGRAM = "tests.firewall.fake_library"
 RULES = RuleSet(("SecRuleEngine On",), blocks=True)
@@ -98,7 +105,7 @@ class VerdictTests(StartedCase):
         """Heads of answers are judged by the process that had the request."""
         tickets = [(await self.ask(b"/", stays=True)).ticket for _ in range(4)]
         statuses = [
-            (await self.firewall.inspect_answer(ticket, 200, lines)).status
+            (await self.firewall.inspect_answer(InspectedAnswer(ticket, 200, lines))).status
             for ticket, lines in zip(
                 tickets, (b"A: b\r\n", b"X-Leak: 1\r\n", b"", b"X-Leak: 2\r\n"), strict=True
             )

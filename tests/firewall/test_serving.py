@@ -4,14 +4,14 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.firewall.messages import (
     Kind,
-    answer_to_bytes,
+    answer_head_to_bytes,
     loaded_of,
     parts_to_bytes,
     request_head_to_bytes,
     said_of,
 )
 from ingress.firewall.serving import MOST_RULES_BYTES, Inspection
-from ingress.model.exchanges.firewall import InspectedRequest
+from ingress.model.exchanges.firewall import InspectedAnswer, InspectedRequest
 from ingress.process.framing import Frame, NonsenseError
 from tests.firewall.fake_library import FakeLibrary
 
@@ -53,10 +53,23 @@ class InspectionTests(SynchronousTestCase):
         self.load(1, "x")
         self.assertEqual([self.ask(5, b"/", stays=True), self.ask(6, b"/deny", stays=True)], [0, 403])
         self.assertEqual(self.library.closed, 1)
-        said = self.inspection.take(Frame(Kind.ANSWER, 5, answer_to_bytes(200, b"X-Leak: 1\r\n")))
+        said = self.inspection.take(
+            Frame(Kind.ANSWER, 5, answer_head_to_bytes(InspectedAnswer(5, 200, b"X-Leak: 1\r\n")))
+        )
         assert said is not None
         self.assertEqual(said_of(said.payload).status, 502)
         self.assertEqual(self.library.closed, 2)
+
+    def test_the_body_of_an_answer(self) -> None:
+        """It is judged with its head, where it is looked at."""
+        self.load(1, "x")
+        for ticket, body, status in ((5, b"a secret", 502), (6, b"", 0), (7, None, 0)):
+            self.ask(ticket, b"/", stays=True)
+            head = answer_head_to_bytes(InspectedAnswer(ticket, 200, b"", body))
+            said = self.inspection.take(Frame(Kind.ANSWER, ticket, head + (body or b"")))
+            assert said is not None
+            self.assertEqual(said_of(said.payload).status, status)
+        self.assertEqual(self.library.closed, 3)
 
     def test_leaving(self) -> None:
         """What nobody waits for any more is closed, and what is not there is nobody's mistake."""
@@ -88,7 +101,7 @@ class InspectionTests(SynchronousTestCase):
         """Rules and requests that are not there, and frames of no kind, are nonsense."""
         for frame in (
             Frame(Kind.REQUEST, 1, request_head_to_bytes(9, request(b"/"))),
-            Frame(Kind.ANSWER, 1, answer_to_bytes(200, b"")),
+            Frame(Kind.ANSWER, 1, answer_head_to_bytes(InspectedAnswer(1, 200, b""))),
             Frame(99),
             Frame(Kind.REQUEST, 1, b"x"),
         ):

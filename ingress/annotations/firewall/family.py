@@ -11,8 +11,9 @@ from ingress.annotations.access.guards import GuardMissing
 from ingress.annotations.contract.route_constants import route_constants
 from ingress.annotations.contract.route_facts import RouteFacts
 from ingress.annotations.contract.values import Annotation, Family, Remark, Risk, ValueRefused, parse_boolean
+from ingress.annotations.firewall.answers import InspectAnswers
 from ingress.annotations.firewall.filters import InspectRequests
-from ingress.annotations.firewall.properties import MODE
+from ingress.annotations.firewall.properties import ANSWER_BODY_ACCESS, ANSWER_TYPES, MODE
 from ingress.annotations.firewall.reading import UNREADABLE, Finding, FirewallSnippet, read_snippet
 from ingress.annotations.firewall.rule_sets import FirewallSettings, Switch, rule_set
 from ingress.filters import FilterSpec, Phase
@@ -73,7 +74,8 @@ def firewall_filters(settings: FirewallSettings, facts: RouteFacts) -> tuple[Fil
     if rules is None:
         return ()
     named = settings.transaction_id
-    return (InspectRequests(rules, None if named is None else named.bound(route_constants(facts))),)
+    requests = InspectRequests(rules, None if named is None else named.bound(route_constants(facts)))
+    return (requests, InspectAnswers(rules)) if rules.watches_answers else (requests,)
 
 
 def firewall_guards(settings: FirewallSettings) -> bool:
@@ -109,7 +111,15 @@ def firewall_remarks(settings: FirewallSettings, names: frozenset[str]) -> Itera
         )
         message = f"{more}{end}"
         yield Remark(SNIPPET, message, Reason.UNSUPPORTED_ANNOTATION, closes=closes)
-    if not settings.lacks_guard and rule_set(settings) is None:
+    rules = None if settings.lacks_guard else rule_set(settings)
+    if rules is not None and rules.answer_bodies is not None and not rules.answer_bodies.types:
+        waits = ", and wait for that" if rules.may_refuse else ""
+        yield Remark(
+            SNIPPET,
+            f"{ANSWER_BODY_ACCESS} is On, and nothing names types of answers ({ANSWER_TYPES}), so the bodies of all are"
+            f" inspected{waits}, but for streams of events and gRPC",
+        )
+    if not settings.lacks_guard and rules is None:
         said = dict(settings.snippet.properties).get(MODE)
         why = (
             f"{MODE} is {said}"
@@ -138,8 +148,8 @@ _ALONE: Final = f"without `--{OPTION}` the paths answer 503 rather than be open"
 FIREWALL: Final = Family(
     name="firewall",
     settings=FirewallSettings(),
-    acts="has requests inspected by ModSecurity",
-    phases=(Phase.ACCESS,),
+    acts="has requests and answers inspected by ModSecurity",
+    phases=(Phase.ACCESS, Phase.ANSWER),
     filters=firewall_filters,
     by_path=True,
     by_path_where=lambda settings: settings.transaction_id is not None,
@@ -152,8 +162,8 @@ FIREWALL: Final = Family(
             refused=Switch.UNREADABLE,
             instead=_CLOSED,
             values="boolean; what the option of that name says, or false",
-            meaning="has requests and heads of answers inspected by ModSecurity: [firewall.md](firewall.md)",
-            differs=f"{_ALONE}; bodies of answers are not inspected",
+            meaning="has requests and answers inspected by ModSecurity: [firewall.md](firewall.md)",
+            differs=f"{_ALONE}; a rule that refuses an answer by its body does so before any of it is sent",
         ),
         CORE_RULES: Annotation(
             "core_rules",

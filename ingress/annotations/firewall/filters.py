@@ -1,4 +1,4 @@
-"""The firewall before a route: what firewall processes judge of its requests, and of the heads of its answers.
+"""The firewall before a route: what firewall processes judge of its requests; of its answers in ``answers``.
 
 Requests wait here for their verdicts.  Where nobody can give one, be it that a process ended, that it took too long, or that too many
 wait, what follows is what the rules are for: rules that refuse requests keep them out then, too (503); rules that only tell of
@@ -6,14 +6,25 @@ them let them pass.
 """
 
 import re
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from typing import ClassVar, Final
 
 from ingress.filter_parts.judging import status_reply
-from ingress.filters import AnswerEdit, Facts, Filter, Phase, Record, Reply, Scope, Services
-from ingress.model.exchanges.firewall import INSPECTOR, InspectedRequest, Inspector, Loaded, RuleSet, Verdict
+from ingress.filters import Facts, Filter, Phase, Reply, Scope, Services
+from ingress.model.exchanges.firewall import (
+    INSPECTOR,
+    InspectedAnswer,
+    InspectedRequest,
+    Inspector,
+    Loaded,
+    RuleSet,
+    Verdict,
+)
 from ingress.model.frozen import frozen
 from ingress.model.requests.templates import Template
+
+TICKET: Final = "the ticket of the firewall"
+"""Under which a request has the ticket by which its answer is inspected, as long as it waits for that."""
 
 _RESERVED_FIELDS: Final = (
     b"forwarded",
@@ -45,12 +56,32 @@ class InspectRequests:
         rules = self.rules
         what = "refuses" if rules.blocks else "tells of"
         body = f", {rules.body_bytes} bytes of their bodies" if rules.body_bytes else ""
-        answers = ", and heads of answers" if rules.watches_answers else ""
-        return f"{what} requests that rules of ModSecurity match: their heads{body}{answers}"
+        return f"{what} requests that rules of ModSecurity match: their heads{body}"
 
     def make(self, services: Services) -> Filter:
         """Make the filter that asks firewall processes."""
-        return (_InspectsAnswers if self.rules.watches_answers else _Inspects)(self, services)
+        return _Inspects(self, services)
+
+
+def inspector_of(services: Services) -> Inspector:
+    """Return who judges for filters with *services*."""
+    return services.state(Scope.WORKER, INSPECTOR, lambda: _NobodyThere(services))
+
+
+def reply_to(verdict: Verdict, rules: RuleSet, services: Services, what: str) -> Reply | None:
+    """Return what is answered after *verdict* on *what*, which is counted; None where it passes."""
+    count = services.count
+    if verdict.failure:
+        count("failed")
+        return status_reply(503, reason=f"the firewall {verdict.failure}") if rules.blocks else None
+    if verdict.status:
+        count("blocked")
+        # A rule may have put there what the visitor wrote.
+        where = ((b"Location", verdict.location),) if _is_visible(verdict.location) else ()
+        return status_reply(verdict.status, *where, reason=f"a rule of the firewall refuses the {what}")
+    if verdict.matched:
+        count("detected")
+    return None
 
 
 class _NobodyThere:
@@ -67,9 +98,13 @@ class _NobodyThere:
         """Have it computed that nobody judges."""
         return self._services.compute(lambda: Verdict(failure="is not there"))
 
-    def inspect_answer(self, ticket: int, status: int, lines: bytes) -> Awaitable[Verdict]:
+    def inspect_answer(self, answer: InspectedAnswer) -> Awaitable[Verdict]:
         """Have it computed that nobody judges."""
         return self._services.compute(lambda: Verdict(failure="is not there"))
+
+    def report_answer(self, answer: InspectedAnswer, then: Callable[[Verdict], object]) -> None:
+        """Say that nobody judges."""
+        then(Verdict(failure="is not there"))
 
     def leave(self, ticket: int) -> None:
         """Nothing was begun."""
@@ -81,13 +116,11 @@ class _NotLoaded:
 
 
 class _Inspects(Filter):
-    _stays = False
-
     def __init__(self, spec: InspectRequests, services: Services) -> None:
         self._rules = spec.rules
         self._transaction_id = spec.transaction_id
         self._services = services
-        self._inspector: Inspector = services.state(Scope.WORKER, INSPECTOR, lambda: _NobodyThere(services))
+        self._inspector = inspector_of(services)
         self._loaded = self._inspector.load(spec.rules)
         # One more tells a body that is longer from one that is not; what follows from that is for the rules to say.
         self.holds_body = spec.rules.body_bytes + 1 if spec.rules.body_bytes else 0
@@ -99,8 +132,8 @@ class _Inspects(Filter):
     async def _judge(self, facts: Facts) -> Reply | None:
         verdict = await self._inspector.inspect(self._loaded, self._seen(facts))
         if verdict.ticket:
-            facts.notes[self] = verdict.ticket
-        return self._reply(verdict, "request")
+            facts.notes[TICKET] = verdict.ticket
+        return reply_to(verdict, self._rules, self._services, "request")
 
     def _seen(self, facts: Facts) -> InspectedRequest:
         name = facts.id
@@ -116,45 +149,8 @@ class _Inspects(Filter):
             facts.target,
             _lines_of(facts, len(body)),
             body,
-            self._stays,
+            self._rules.watches_answers,
         )
-
-    def _reply(self, verdict: Verdict, what: str) -> Reply | None:
-        count = self._services.count
-        if verdict.failure:
-            count("failed")
-            return status_reply(503, reason=f"the firewall {verdict.failure}") if self._rules.blocks else None
-        if verdict.status:
-            count("blocked")
-            # A rule may have put there what the visitor wrote.
-            where = ((b"Location", verdict.location),) if _is_visible(verdict.location) else ()
-            return status_reply(verdict.status, *where, reason=f"a rule of the firewall refuses the {what}")
-        if verdict.matched:
-            count("detected")
-        return None
-
-
-class _InspectsAnswers(_Inspects):
-    _stays = True
-
-    def on_answer(self, facts: Facts, edit: AnswerEdit) -> Awaitable[Reply | None] | None:
-        """Have the answer to a request judged that passed."""
-        ticket = facts.notes.pop(self, None)
-        return self._judge_answer(ticket, edit) if isinstance(ticket, int) else None
-
-    async def _judge_answer(self, ticket: int, edit: AnswerEdit) -> Reply | None:
-        lines = b"".join(
-            b"%b: %b\r\n" % (name, value)
-            for name in dict.fromkeys(edit.names())
-            for value in edit.values(name)
-        )
-        return self._reply(await self._inspector.inspect_answer(ticket, edit.status, lines), "answer")
-
-    def on_end(self, facts: Facts, record: Record) -> None:
-        """Be done with a request that got no answer."""
-        ticket = facts.notes.pop(self, None)
-        if isinstance(ticket, int):
-            self._inspector.leave(ticket)
 
 
 def _lines_of(facts: Facts, held: int) -> bytes:

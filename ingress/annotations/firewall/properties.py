@@ -15,7 +15,19 @@ BODY_LIMIT: Final = "SecRequestBodyLimit"
 BODY_LIMIT_ACTION: Final = "SecRequestBodyLimitAction"
 ARGUMENTS_LIMIT: Final = "SecArgumentsLimit"
 ANSWER_BODY_ACCESS: Final = "SecResponseBodyAccess"
+ANSWER_BODY_LIMIT: Final = "SecResponseBodyLimit"
+ANSWER_BODY_LIMIT_ACTION: Final = "SecResponseBodyLimitAction"
+ANSWER_TYPES: Final = "SecResponseBodyMimeType"
+CLEARS_ANSWER_TYPES: Final = "SecResponseBodyMimeTypesClear"
 AUDIT: Final = "SecAuditEngine"
+AUDIT_PARTS: Final = "SecAuditLogParts"
+BODIES_OF_ANSWERS: Final = "E"
+"""The part of an audit log that has these."""
+
+is_media_type: Final = re.compile(
+    r"[A-Za-z0-9!#$&^_.+-]{1,127}/[A-Za-z0-9!#$&^_.+-]{1,127}|\(null\)", re.ASCII
+).fullmatch
+"""The last one is what ModSecurity 2 calls an answer without a type; nothing is called so here, as in the library."""
 
 
 @frozen
@@ -46,9 +58,11 @@ PROPERTIES: Final = {
         _one_of(BODY_ACCESS, "On", "Off"),
         _one_of(ANSWER_BODY_ACCESS, "On", "Off"),
         _one_of(BODY_LIMIT_ACTION, "Reject", "ProcessPartial"),
+        _one_of(ANSWER_BODY_LIMIT_ACTION, "Reject", "ProcessPartial"),
         _one_of(AUDIT, "On", "Off", "RelevantOnly"),
         Property("SecCookieFormat", "0", re.compile("0")),
         _number(BODY_LIMIT),
+        _number(ANSWER_BODY_LIMIT),
         _number("SecRequestBodyNoFilesLimit"),
         _number("SecRequestBodyJsonDepthLimit"),
         Property(ARGUMENTS_LIMIT, "a number from 1", re.compile(r"[1-9][0-9]{0,9}")),
@@ -56,7 +70,7 @@ PROPERTIES: Final = {
         _number("SecPcreMatchLimitRecursion"),
         _number("SecCollectionTimeout"),
         _number("SecUploadFileLimit"),
-        Property("SecAuditLogParts", "letters from A to K, and Z", re.compile(r"[A-K]{1,16}Z?")),
+        Property(AUDIT_PARTS, "letters from A to K, and Z", re.compile(r"[A-K]{1,16}Z?")),
         Property(
             "SecAuditLogRelevantStatus", "an expression", re.compile(r'[^"]{1,256}(?<!\\)'), is_quoted=True
         ),
@@ -92,10 +106,6 @@ IGNORED: Final = {
     "secstatusengine": _NOTHING,
     "secserversignature": "answers say nothing of a server",
     "secrequestbodyinmemorylimit": _NOTHING,
-    "secresponsebodylimit": _NOTHING,
-    "secresponsebodylimitaction": _NOTHING,
-    "secresponsebodymimetype": _NOTHING,
-    "secresponsebodymimetypesclear": _NOTHING,
     "secunicodemapfile": "no map of characters is read from a file",
     "secunicodecodepage": _NOTHING,
 }

@@ -10,11 +10,14 @@ from typing import Final
 
 from ingress.annotations.firewall.directives import Directive, GrammarError, read_directives
 from ingress.annotations.firewall.properties import (
-    ANSWER_BODY_ACCESS,
+    ANSWER_TYPES,
+    CLEARS_ANSWER_TYPES,
     IGNORED,
     IGNORED_VALUES,
     PROPERTIES,
+    is_media_type,
 )
+from ingress.annotations.firewall.recommended import ANSWER_TYPES as RECOMMENDED_TYPES
 from ingress.annotations.firewall.recommended import PROPERTIES as RECOMMENDED
 from ingress.annotations.firewall.recommended import RULES as RECOMMENDED_RULES
 from ingress.annotations.firewall.rules import NAMES, Rule, RuleRefused, read_rule
@@ -54,8 +57,16 @@ class FirewallSnippet:
     parts: tuple[str | None, ...] = ()
     """Its rules, in order: texts, and ``CORE_RULES``."""
     watches_answers: bool = False
+    watches_bodies: bool = False
+    """Whether a rule may look at bodies of answers."""
     reads_body: bool = False
     """Whether a rule has the body looked at where it is not otherwise."""
+    starts_refusing: bool = False
+    """Whether a rule may have others refuse what they only tell of otherwise."""
+    answer_types: tuple[str, ...] = ()
+    """Of answers whose bodies are looked at, ..."""
+    clears_types: bool = False
+    """... and whether these are all, whatever texts before say."""
     findings: tuple[Finding, ...] = ()
 
     @property
@@ -93,7 +104,9 @@ class _Reading:
         self._parts: list[str | None] = []
         self._lines: list[str] = []
         self._findings: list[Finding] = []
-        self._watches_answers = self._reads_body = False
+        self._watches_answers = self._watches_bodies = self._reads_body = self._starts_refusing = False
+        self._types: set[str] = set()
+        self._clears_types = False
         self._chain: list[str] = []
         self._is_in_chain = self._chain_is_refused = False
         self._ids: set[str] = set()
@@ -109,6 +122,11 @@ class _Reading:
             self._include(directive)
         elif name in PROPERTIES:
             self._property(directive)
+        elif name == ANSWER_TYPES.lower():
+            self._take_types(directive)
+        elif name == CLEARS_ANSWER_TYPES.lower():
+            self._types.clear()
+            self._clears_types = True
         elif name in IGNORED:
             self._ignored(directive)
         else:
@@ -130,7 +148,9 @@ class _Reading:
             self._is_in_chain = False
             return
         self._watches_answers = self._watches_answers or rule.watches_answers
+        self._watches_bodies = self._watches_bodies or rule.watches_bodies
         self._reads_body = self._reads_body or rule.reads_body
+        self._starts_refusing = self._starts_refusing or rule.starts_refusing
         self._chain.append(rule.text)
         self._is_in_chain = rule.chains and directive.name == "secrule"
         if not self._is_in_chain and not self._chain_is_refused:
@@ -149,6 +169,7 @@ class _Reading:
         path = directive.words[0] if len(directive.words) == 1 else ""
         if _RECOMMENDED.fullmatch(path):
             self._properties.update(RECOMMENDED)
+            self._types.update(RECOMMENDED_TYPES)
             if RECOMMENDED_RULES not in self._parts:
                 self._end_part()
                 self._parts.append(RECOMMENDED_RULES)
@@ -156,7 +177,7 @@ class _Reading:
             if CORE_RULES not in self._parts:
                 self._end_part()
                 self._parts.append(CORE_RULES)
-                self._watches_answers = True
+                self._watches_answers = self._watches_bodies = True
         else:
             message = "names a file that is not read: there are the core rules (nginx-modsecurity.conf) and modsecurity.conf"
             self._refuse(directive, message, closes=True)
@@ -167,11 +188,14 @@ class _Reading:
         if row.pattern.fullmatch(value) is None:
             self._refuse(directive, f"wants {row.values}", closes=True)
             return
-        if row.name == ANSWER_BODY_ACCESS and value.lower() == "on":
-            message = "changes nothing: heads of answers are inspected, and no bodies"
-            self._findings.append(Finding(row.name, directive.line, message))
-            value = "Off"
         self._properties[row.name] = value
+
+    def _take_types(self, directive: Directive) -> None:
+        types = [one for word in directive.words for one in word.split()]
+        if not types or not all(map(is_media_type, types)):
+            self._refuse(directive, "wants media types, such as text/html", closes=True)
+            return
+        self._types.update(types)
 
     def _ignored(self, directive: Directive) -> None:
         told = IGNORED[directive.name]
@@ -197,7 +221,11 @@ class _Reading:
             tuple(sorted(self._properties.items())),
             tuple(self._parts),
             self._watches_answers,
+            self._watches_bodies,
             self._reads_body,
+            self._starts_refusing,
+            tuple(sorted(self._types)),
+            self._clears_types,
             tuple(self._findings),
         )
 

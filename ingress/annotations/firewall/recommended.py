@@ -1,7 +1,7 @@
 """The configuration that ModSecurity recommends, as ingress-nginx has it where an Ingress says nothing else.
 
 It only detects.  The numbers are those of ``modsecurity.conf-recommended``, by which rules are removed and told of.  Beside it
-nothing is audited here, and bodies of answers are not inspected.
+nothing is audited here.
 
 Source: https://github.com/owasp-modsecurity/ModSecurity/blob/v3/master/modsecurity.conf-recommended.
 """
@@ -18,13 +18,17 @@ PROPERTIES: Final = {
     "SecArgumentsLimit": "1000",
     "SecPcreMatchLimit": "1000",
     "SecPcreMatchLimitRecursion": "1000",
-    "SecResponseBodyAccess": "Off",
+    "SecResponseBodyAccess": "On",
+    "SecResponseBodyLimit": "524288",
+    "SecResponseBodyLimitAction": "ProcessPartial",
     "SecAuditEngine": "Off",
     "SecAuditLogParts": "ABIJDEFHZ",
     "SecAuditLogRelevantStatus": "^(?:5|4(?!04))",
     "SecArgumentSeparator": "&",
     "SecCookieFormat": "0",
 }
+
+ANSWER_TYPES: Final = ("text/plain", "text/html", "text/xml")
 
 _XML: Final = "(?:application(?:/soap\\+|/)|text/)xml"
 _JSON: Final = "^application/(?:[a-z0-9.+-]+[+])?json"

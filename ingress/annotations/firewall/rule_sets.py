@@ -10,8 +10,14 @@ from functools import lru_cache
 from typing import Final
 
 from ingress.annotations.firewall.properties import (
+    ANSWER_BODY_ACCESS,
+    ANSWER_BODY_LIMIT,
+    ANSWER_BODY_LIMIT_ACTION,
+    ANSWER_TYPES,
     ARGUMENTS_LIMIT,
     AUDIT,
+    AUDIT_PARTS,
+    BODIES_OF_ANSWERS,
     BODY_ACCESS,
     BODY_LIMIT,
     BODY_LIMIT_ACTION,
@@ -19,9 +25,10 @@ from ingress.annotations.firewall.properties import (
     PROPERTIES,
 )
 from ingress.annotations.firewall.reading import EMPTY, FirewallSnippet
+from ingress.annotations.firewall.recommended import ANSWER_TYPES as RECOMMENDED_TYPES
 from ingress.annotations.firewall.recommended import PROPERTIES as RECOMMENDED
 from ingress.annotations.firewall.recommended import RULES
-from ingress.model.exchanges.firewall import CORE_RULES, FirewallPlan, RuleSet
+from ingress.model.exchanges.firewall import CORE_RULES, FirewallPlan, InspectedBodies, RuleSet
 from ingress.model.frozen import frozen
 from ingress.model.requests.templates import Template
 
@@ -73,8 +80,10 @@ class FirewallSettings:
         return self.operators_on and (self.plan is None or self.operators_snippet.lacks_guard)
 
 
-_RECOMMENDED: Final = FirewallSnippet(tuple(sorted(RECOMMENDED.items())), (RULES,))
-_CORE_RULES: Final = FirewallSnippet((), (CORE_RULES,), watches_answers=True)
+_RECOMMENDED: Final = FirewallSnippet(
+    tuple(sorted(RECOMMENDED.items())), (RULES,), answer_types=RECOMMENDED_TYPES
+)
+_CORE_RULES: Final = FirewallSnippet((), (CORE_RULES,), watches_answers=True, watches_bodies=True)
 _UNLIMITED: Final = 0
 _MORE_ARGUMENTS: Final = (
     'SecRule "&ARGS" "@ge {limit}"'
@@ -109,28 +118,60 @@ def rule_set(settings: FirewallSettings) -> RuleSet | None:
     if mode == "off":
         return None
     reads_body = said.get(BODY_ACCESS, "Off").lower() == "on" or any(text.reads_body for text in texts)
-    limit = int(said.get(BODY_LIMIT, _UNLIMITED))
-    most = settings.plan.body_bytes
-    body_bytes = min(limit, most) if limit else most
-    said[BODY_LIMIT] = str(body_bytes)
+    body_bytes = _limited(said, BODY_LIMIT, settings.plan)
     # As the reference manual has it; the library does nothing where nobody says it.
     said.setdefault(BODY_LIMIT_ACTION, "Reject")
+    is_audited = said.get(AUDIT, "Off").lower() != "off"
+    answer_bodies, types = _answer_bodies(texts, said, settings.plan, is_audited=is_audited)
     # What is beyond the limit, rules do not see; and without one, ten thousand of them keep a process busy for seconds.
     arguments = int(said.setdefault(ARGUMENTS_LIMIT, RECOMMENDED[ARGUMENTS_LIMIT]))
     is_counted = RULES in parts and arguments >= int(RECOMMENDED[ARGUMENTS_LIMIT])
     counting = () if is_counted else (_MORE_ARGUMENTS.format(limit=arguments),)
     # Nothing is written to a file: this is the pipe to whoever serves, who has it in the log.
     audit = "SecAuditLogType Serial\nSecAuditLogFormat JSON\nSecAuditLog /dev/stdout"
-    head = "\n".join((*(_line(name, value) for name, value in sorted(said.items())), audit, *counting))
+    head = "\n".join(
+        (*(_line(name, value) for name, value in sorted(said.items())), *types, audit, *counting)
+    )
     return RuleSet(
         (head, *parts),
         blocks=mode == "on",
         body_bytes=body_bytes if reads_body else 0,
         # What is audited goes by the status of the answer, too.
-        watches_answers=any(text.watches_answers for text in texts)
-        or said.get(AUDIT, "Off").lower() != "off",
+        watches_answers=is_audited
+        or answer_bodies is not None
+        or any(text.watches_answers for text in texts),
+        answer_bodies=answer_bodies,
+        may_refuse=mode == "on" or any(text.starts_refusing for text in texts),
         is_operators=settings.snippet == EMPTY,
     )
+
+
+def _limited(said: dict[str, str], name: str, plan: FirewallPlan) -> int:
+    """Return how much of bodies is inspected by the limit *name*, and have the library told that."""
+    limit = int(said.get(name, _UNLIMITED))
+    size = min(limit, plan.body_bytes) if limit else plan.body_bytes
+    said[name] = str(size)
+    return size
+
+
+def _answer_bodies(
+    texts: list[FirewallSnippet], said: dict[str, str], plan: FirewallPlan, *, is_audited: bool
+) -> tuple[InspectedBodies | None, tuple[str, ...]]:
+    """Return which bodies of answers are inspected, if any, and the lines by which the library knows their types."""
+    is_looked_at = any(text.watches_bodies for text in texts) or (
+        is_audited and BODIES_OF_ANSWERS in said.get(AUDIT_PARTS, "")
+    )
+    if said.get(ANSWER_BODY_ACCESS, "Off").lower() != "on" or not is_looked_at:
+        return None, ()
+    size = _limited(said, ANSWER_BODY_LIMIT, plan)
+    # Where nobody says it, the library refuses no answer for its length.
+    said.setdefault(ANSWER_BODY_LIMIT_ACTION, "ProcessPartial")
+    types: frozenset[str] = frozenset()
+    for text in texts:
+        types = frozenset(text.answer_types) | (frozenset() if text.clears_types else types)
+    listed = tuple(sorted(types))
+    lines = (f"{ANSWER_TYPES} {' '.join(listed)}",) if listed else ()
+    return InspectedBodies(size, listed), lines
 
 
 def _line(name: str, value: str) -> str:

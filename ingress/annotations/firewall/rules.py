@@ -130,6 +130,8 @@ _VARIABLE: Final = re.compile(
     r"\s*[!&]?\s*([A-Za-z_]+)(?::(?:'(?:[^'\\]|\\.)*'|/(?:[^/\\]|\\.)*/|[^|,'/]*))?\s*(?:[|,]|\Z)"
 )
 _SETVAR: Final = re.compile(r"!?\s*tx\.", re.IGNORECASE)
+_BODY_PHASE: Final = re.compile(r"(?:4|response)\Z", re.IGNORECASE)
+_ANSWER_BODY: Final = re.compile(r"response_body", re.IGNORECASE)
 _LATER_PHASE: Final = re.compile(r"(?:3|4|5|response|logging)\Z", re.IGNORECASE)
 _QUOTE: Final = re.compile(r'(?<!\\)(?:\\\\)*"')
 _ENDS: Final = re.compile(r"(?<!\\)(?:\\\\)*\\\Z")
@@ -208,10 +210,19 @@ class Rule:
         self.watches_answers = any(
             name == "phase" and _LATER_PHASE.match(value) is not None for name, value in actions
         )
-        self.reads_body = any(
-            name == "ctl" and re.sub(r"\s", "", value).lower() == "requestbodyaccess=on"
-            for name, value in actions
+        controls = [re.sub(r"\s", "", value).lower() for name, value in actions if name == "ctl"]
+        self.reads_body = "requestbodyaccess=on" in controls
+        self.watches_bodies = (
+            any(name == "phase" and _BODY_PHASE.match(value) is not None for name, value in actions)
+            # Rules of the logging phase, and whatever they log, may have it as well.
+            or _ANSWER_BODY.search(text) is not None
+            or any(one.startswith("auditlogparts=") and "e" in one.partition("=")[2] for one in controls)
         )
+        """Whether it may look at bodies of answers."""
+        self.starts_refusing = any(
+            one.startswith("ruleengine=") and one != "ruleengine=off" for one in controls
+        )
+        """Whether it may have rules refuse what they only tell of otherwise."""
         self.chains = ("chain", "") in actions
         self.id = next((value for name, value in actions if name == "id"), "")
         """Empty where it has none."""

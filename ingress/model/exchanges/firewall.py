@@ -4,13 +4,16 @@ The rules are ModSecurity's, and are run in processes of their own (``ingress.fi
 rules *loaded*, hands requests and answers to an ``Inspector``, and waits for verdicts.
 """
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from typing import Final, NamedTuple, Protocol
 
 from ingress.model.frozen import frozen
 
 CORE_RULES: Final = None
 """In the parts of a rule set: the OWASP Core Rule Set, as it is installed."""
+
+NEVER_ENDING: Final = ("text/event-stream", "application/grpc")
+"""Media types, or what they begin with, of answers that nobody waits for as a whole, unless rules name them."""
 
 INSPECTOR: Final = "inspector"
 """The key of the state by which filters find the ``Inspector`` of their process."""
@@ -25,9 +28,29 @@ class FirewallPlan:
     seconds: float = 2.0
     """How long a request may wait for its turn, and how long a firewall process may then take over it."""
     body_bytes: int = 1024 * 1024
-    """So much of the body of a request is inspected at most, whatever rules ask for."""
+    """So much of the body of a request, and of that of an answer, is inspected at most, whatever rules ask for."""
     memory_bytes: int = 512 * 1024 * 1024
     """Of each firewall process: address space (RLIMIT_AS)."""
+
+
+@frozen(cache_hash=True)
+class InspectedBodies:
+    """Which bodies of answers are inspected."""
+
+    size: int
+    """So many bytes of each."""
+    types: tuple[str, ...] = ()
+    """Of answers whose ``Content-Type`` is one of these, but for its parameters; empty for all."""
+
+    def include(self, content_type: bytes) -> bool:
+        """Whether the body of an answer with this ``Content-Type``, which may be empty, is inspected.
+
+        The library compares in the same way: what it would not look at is not brought to it.
+        """
+        media_type = content_type.partition(b";")[0].decode("latin-1")
+        if self.types:
+            return media_type in self.types
+        return not media_type.strip().lower().startswith(NEVER_ENDING)
 
 
 @frozen(cache_hash=True)
@@ -41,7 +64,11 @@ class RuleSet:
     body_bytes: int = 0
     """So much of the body of a request is inspected; 0 for none."""
     watches_answers: bool = False
-    """Whether any rule may look at answers."""
+    """Whether any rule may look at answers, ..."""
+    answer_bodies: InspectedBodies | None = None
+    """... and at which of their bodies; None for none."""
+    may_refuse: bool = False
+    """Whether a rule may refuse an answer: where they refuse requests, and where one has them do so for some requests."""
     is_operators: bool = True
     """Whether no tenant wrote any of it."""
 
@@ -65,6 +92,18 @@ class InspectedRequest(NamedTuple):
     body: bytes = b""
     stays: bool = False
     """Whether its answer is to be inspected, too."""
+
+
+class InspectedAnswer(NamedTuple):
+    """An answer as rules see it."""
+
+    ticket: int
+    """That of the verdict on its request."""
+    status: int
+    lines: bytes
+    """Its fields, as lines with their CRLF."""
+    body: bytes | None = None
+    """As much of it as there may be, and one byte more where it is longer; None where it is not looked at."""
 
 
 class Verdict(NamedTuple):
@@ -102,8 +141,11 @@ class Inspector(Protocol):
     def inspect(self, loaded: Loaded, request: InspectedRequest) -> Awaitable[Verdict]:
         """Judge *request*; what is awaited never raises."""
 
-    def inspect_answer(self, ticket: int, status: int, lines: bytes) -> Awaitable[Verdict]:
-        """Judge the head of an answer, *lines* being its fields, and be done with the request of *ticket*."""
+    def inspect_answer(self, answer: InspectedAnswer) -> Awaitable[Verdict]:
+        """Judge *answer*, and be done with its request."""
+
+    def report_answer(self, answer: InspectedAnswer, then: Callable[[Verdict], object]) -> None:
+        """Judge it for the log alone: nobody waits, and *then* is told later what came of it."""
 
     def leave(self, ticket: int) -> None:
         """Be done with the request of *ticket*, which gets no answer to look at."""

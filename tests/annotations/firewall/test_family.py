@@ -20,7 +20,7 @@ from ingress.annotations.firewall.rule_sets import FirewallSettings, Switch, rul
 from ingress.filters import FilterSpec
 from ingress.model.cluster.objects import ObjectKey
 from ingress.model.cluster.problems import Problem, Reason
-from ingress.model.exchanges.firewall import CORE_RULES, FirewallPlan
+from ingress.model.exchanges.firewall import CORE_RULES, FirewallPlan, InspectedBodies
 from ingress.translate.annotation_reading import annotation_reader
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.ingress.objects import (
@@ -103,6 +103,9 @@ class WithTests(SynchronousTestCase):
         assert rules is not None
         self.assertEqual(rules.parts[1:], (RULES, CORE_RULES))
         self.assertTrue(rules.watches_answers)
+        self.assertEqual(
+            rules.answer_bodies, InspectedBodies(524288, ("text/html", "text/plain", "text/xml"))
+        )
         self.assertTrue(rules.is_operators)
 
     def test_snippet(self) -> None:
@@ -140,6 +143,113 @@ class WithTests(SynchronousTestCase):
             self.assertEqual(rules.body_bytes, expected)
             self.assertIn(f"SecRequestBodyLimit {expected}\n", str(rules.parts[0]))
             self.assertIn("SecRequestBodyLimitAction Reject\n", str(rules.parts[0]))
+
+    def bodies(self, text: str) -> tuple[InspectedBodies | None, str]:
+        """Return which bodies of answers are inspected by a snippet, and what the library is told of the whole set."""
+        rules = rule_set(evolve(ON, snippet=read_snippet(f"SecRuleEngine On\n{text}")))
+        assert rules is not None
+        return rules.answer_bodies, str(rules.parts[0])
+
+    def test_bodies_of_answers(self) -> None:
+        """So much is looked at as the rules say, and no more than the operator lets; of one that is longer the first part, unless they say otherwise."""
+        access, rule = "SecResponseBodyAccess On\n", 'SecAction "id:1,phase:4,deny"\n'
+        types = "SecResponseBodyMimeType text/xml text/html\n"
+        for said, size in (
+            ("", PLAN.body_bytes),
+            ("100", 100),
+            ("99999999", PLAN.body_bytes),
+            ("0", PLAN.body_bytes),
+        ):
+            limit = f"SecResponseBodyLimit {said}\n" if said else ""
+            found, head = self.bodies(access + rule + types + limit)
+            self.assertEqual(found, InspectedBodies(size, ("text/html", "text/xml")))
+            self.assertIn(f"SecResponseBodyLimit {size}\n", head)
+            self.assertIn("SecResponseBodyLimitAction ProcessPartial\n", head)
+            self.assertIn("SecResponseBodyMimeType text/html text/xml\n", head)
+        found, head = self.bodies(access + rule + "SecResponseBodyLimitAction Reject")
+        self.assertEqual(found, InspectedBodies(PLAN.body_bytes))
+        self.assertIn("SecResponseBodyLimitAction Reject\n", head)
+        self.assertNotIn("MimeType", head)
+
+    def test_bodies_that_nobody_looks_at(self) -> None:
+        """Without a rule that may, or an audit log that has them, or where they are not asked for, none is held."""
+        access, audit = "SecResponseBodyAccess On\n", "SecAuditEngine RelevantOnly\n"
+        for text, looks in (
+            (access, False),
+            (access + 'SecAction "id:1,phase:3,deny"', False),
+            ('SecAction "id:1,phase:4,deny"', False),
+            ("SecResponseBodyAccess Off\n" + CRS, False),
+            (access + CRS, True),
+            (access + audit + "SecAuditLogParts ABHZ", False),
+            (access + audit + "SecAuditLogParts ABEHZ", True),
+            (access + "SecAuditEngine Off\nSecAuditLogParts ABEHZ", False),
+        ):
+            self.assertIs(self.bodies(text)[0] is not None, looks, text)
+
+    def test_types_of_several_texts(self) -> None:
+        """They are those of all, but for what one clears that comes later."""
+        operators = FirewallSettings(operators_on=True, operators_core_rules=True, plan=PLAN)
+        for text, expected in (
+            ("SecResponseBodyMimeType a/b", ("a/b", "text/html", "text/plain", "text/xml")),
+            ("SecResponseBodyMimeTypesClear", ("text/html", "text/plain", "text/xml")),
+        ):
+            rules = rule_set(evolve(operators, snippet=read_snippet(text)))
+            assert rules is not None and rules.answer_bodies is not None
+            self.assertEqual(rules.answer_bodies.types, expected)
+        rules = rule_set(
+            evolve(
+                operators,
+                snippet=read_snippet("SecResponseBodyMimeType a/b"),
+                operators_snippet=read_snippet(
+                    f"SecRuleEngine On\nSecResponseBodyAccess On\nSecResponseBodyMimeTypesClear\n{CRS}"
+                ),
+            )
+        )
+        assert rules is not None and rules.answer_bodies is not None
+        self.assertEqual(rules.answer_bodies.types, ())
+
+    def test_which_types(self) -> None:
+        """They are compared as the library compares them; where none is named all are meant, but those of what nobody waits for."""
+        listed, all_types = InspectedBodies(1, ("text/html", "text/event-stream")), InspectedBodies(1)
+        for said, of_listed, of_all in (
+            (b"text/html", True, True),
+            (b"text/html; charset=utf-8", True, True),
+            (b"Text/HTML", False, True),
+            (b"image/png", False, True),
+            (b"", False, True),
+            (b"text/event-stream", True, False),
+            (b"Text/Event-Stream;charset=utf-8", False, False),
+            (b"application/grpc+proto", False, False),
+            (b"\xff", False, True),
+        ):
+            self.assertEqual((listed.include(said), all_types.include(said)), (of_listed, of_all), said)
+
+    def test_bodies_of_all_types_are_told_of(self) -> None:
+        """Where bodies of all types are inspected, that is a note."""
+        text = 'SecRuleEngine On\nSecResponseBodyAccess On\nSecAction "id:1,phase:4,deny"\n'
+        _, (problem,) = read(enable_modsecurity="true", modsecurity_snippet=text)
+        self.assertEqual(problem.reason, Reason.ANNOTATION_NOTE)
+        self.assertIn("SecResponseBodyMimeType", problem.message)
+        self.assertIn("and wait for that", problem.message)
+        _, (problem,) = read(
+            enable_modsecurity="true", modsecurity_snippet=text.replace("On", "DetectionOnly", 1)
+        )
+        self.assertNotIn("wait", problem.message)
+        _, problems = read(
+            enable_modsecurity="true", modsecurity_snippet=f"{text}SecResponseBodyMimeType text/html"
+        )
+        self.assertEqual(problems, ())
+
+    def test_what_may_refuse(self) -> None:
+        """Rules that refuse requests may refuse answers, and those that may be switched to it."""
+        for text, may in (
+            ("SecRuleEngine On", True),
+            ("SecRuleEngine DetectionOnly", False),
+            ('SecRuleEngine DetectionOnly\nSecAction "id:1,phase:1,pass,ctl:ruleEngine=On"', True),
+        ):
+            rules = rule_set(evolve(ON, snippet=read_snippet(text)))
+            assert rules is not None
+            self.assertIs(rules.may_refuse, may)
 
     def test_arguments_beyond_the_limit(self) -> None:
         """They are seen by no rule, so they are refused, whatever a snippet says; the recommended configuration does it by itself."""

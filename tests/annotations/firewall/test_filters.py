@@ -8,12 +8,19 @@ from typing import Any
 from twisted.internet.defer import Deferred, succeed
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.annotations.firewall.filters import InspectRequests
+from ingress.annotations.firewall.filters import TICKET, InspectRequests, inspector_of
 from ingress.filters import Filter, Reply, Scope
-from ingress.model.exchanges.firewall import INSPECTOR, PASSES, InspectedRequest, Loaded, RuleSet, Verdict
+from ingress.model.exchanges.firewall import (
+    INSPECTOR,
+    PASSES,
+    InspectedAnswer,
+    InspectedRequest,
+    Loaded,
+    RuleSet,
+    Verdict,
+)
 from ingress.model.requests.templates import read_template
-from tests.fakes.filter_parts import FakeEdit, FakeFacts, FakeServices
-from tests.fakes.records import record_of
+from tests.fakes.filter_parts import FakeFacts, FakeServices
 
 BLOCKING = RuleSet(("x",), blocks=True, body_bytes=8, watches_answers=True)
 DETECTING = RuleSet(("x",), body_bytes=8, watches_answers=True)
@@ -25,8 +32,6 @@ class FakeInspector:
     def __init__(self, verdict: Verdict) -> None:
         self.verdict = verdict
         self.requests: list[InspectedRequest] = []
-        self.answers: list[tuple[int, int, bytes]] = []
-        self.left: list[int] = []
 
     def load(self, rules: RuleSet) -> Any:
         """Have nothing to load."""
@@ -36,15 +41,6 @@ class FakeInspector:
         """Judge a request."""
         self.requests.append(request)
         return succeed(self.verdict)
-
-    def inspect_answer(self, ticket: int, status: int, lines: bytes) -> Awaitable[Verdict]:
-        """Judge an answer."""
-        self.answers.append((ticket, status, lines))
-        return succeed(self.verdict)
-
-    def leave(self, ticket: int) -> None:
-        """Be left."""
-        self.left.append(ticket)
 
 
 class FilterTests(SynchronousTestCase):
@@ -111,34 +107,18 @@ class FilterTests(SynchronousTestCase):
         self.assertIsNone(self.reply(self.made(DETECTING, failed), FakeFacts()))
         self.assertEqual(self.services.counted, ["failed"])
 
-    def test_answers(self) -> None:
-        """The answer to a request that passed is judged once, with its fields; others are not."""
-        live = self.made(BLOCKING, Verdict(ticket=7))
-        facts = FakeFacts()
+    def test_what_its_answer_is_inspected_by(self) -> None:
+        """A request that passes, and whose answer is waited for, has the ticket for that."""
+        live, facts = self.made(BLOCKING, Verdict(ticket=7)), FakeFacts()
         self.assertIsNone(self.reply(live, facts))
-        self.inspector.verdict = Verdict(502)
-        edit = FakeEdit(status=200, fields=[(b"a", b"b"), (b"set-cookie", b"c"), (b"set-cookie", b"d")])
-        judged = live.on_answer(facts, edit)
-        assert judged is not None
-        reply: object = self.successResultOf(Deferred.fromCoroutine(judged))  # type: ignore[arg-type]
-        assert isinstance(reply, Reply)
-        self.assertEqual(reply.status, 502)
-        self.assertEqual(self.inspector.answers, [(7, 200, b"a: b\r\nset-cookie: c\r\nset-cookie: d\r\n")])
-        self.assertIsNone(live.on_answer(facts, edit))
-        live.on_end(facts, record_of())
-        self.assertEqual(self.inspector.left, [])
-
-    def test_requests_without_an_answer(self) -> None:
-        """Who leaves before there is one is told of, so that nothing is kept."""
-        live = self.made(DETECTING, Verdict(ticket=7))
-        facts = FakeFacts()
-        self.reply(live, facts)
-        live.on_end(facts, record_of())
-        live.on_end(facts, record_of())
-        self.assertEqual(self.inspector.left, [7])
+        self.assertEqual(facts.notes, {TICKET: 7})
 
     def test_where_nothing_runs(self) -> None:
         """Whoever only asks what would be done hears that something is computed, and nothing is opened by it."""
         reply = self.reply(InspectRequests(BLOCKING).make(FakeServices()), FakeFacts())
         assert reply is not None
         self.assertEqual(reply.reason, "the firewall is not there")
+        failures: list[str] = []
+        answer = InspectedAnswer(7, 200, b"")
+        inspector_of(FakeServices()).report_answer(answer, lambda verdict: failures.append(verdict.failure))
+        self.assertEqual(failures, ["is not there"])

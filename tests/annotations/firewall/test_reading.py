@@ -92,6 +92,53 @@ class HonoredTests(SynchronousTestCase):
         self.assertTrue(self.honored('SecAction "id:1,phase:1,pass,ctl:requestBodyAccess=On"').reads_body)
         self.assertFalse(self.honored('SecAction "id:1,phase:1,pass,ctl:requestBodyAccess=Off"').reads_body)
 
+    def test_what_looks_at_bodies_of_answers(self) -> None:
+        """Rules of the phase that is about them, those that name them, and what has them audited; not what looks at heads alone."""
+        for text, looks in (
+            ('SecAction "id:1,phase:3,pass"', False),
+            ('SecAction "id:1,phase:4,pass"', True),
+            ('SecAction "id:1,phase:Response,pass"', True),
+            ('SecAction "id:1,phase:5,pass"', False),
+            ('SecRule RESPONSE_BODY "a" "id:1,phase:5,pass"', True),
+            ('SecRule RESPONSE_STATUS "a" "id:1,phase:5,pass,logdata:\'%{RESPONSE_BODY}\'"', True),
+            ('SecAction "id:1,phase:1,pass,ctl:auditLogParts=+E"', True),
+            ('SecAction "id:1,phase:1,pass,ctl:auditLogParts=+C"', False),
+        ):
+            self.assertIs(self.honored(text).watches_bodies, looks, text)
+        self.assertTrue(self.honored(CRS).watches_bodies)
+
+    def test_what_starts_refusing(self) -> None:
+        """A rule may have others refuse what they only tell of otherwise; one that has them do less does not."""
+        for said, switches in (("On", True), ("DetectionOnly", True), ("Off", False)):
+            found = self.honored(f'SecAction "id:1,phase:1,pass,ctl:ruleEngine = {said}"')
+            self.assertIs(found.starts_refusing, switches, said)
+
+    def test_types_of_answers(self) -> None:
+        """They are listed as the text has them, in several directives; one clears the list so far, and what other texts say before."""
+        for text, types, clears in (
+            ("SecResponseBodyAccess On", (), False),
+            ("SecResponseBodyMimeType text/html text/plain", ("text/html", "text/plain"), False),
+            (
+                "SecResponseBodyMimeType text/html\nSecResponseBodyMimeType application/problem+json (null)",
+                ("(null)", "application/problem+json", "text/html"),
+                False,
+            ),
+            (
+                "SecResponseBodyMimeType a/b\nSecResponseBodyMimeTypesClear\nSecResponseBodyMimeType c/d",
+                ("c/d",),
+                True,
+            ),
+            ("Include modsecurity.conf", ("text/html", "text/plain", "text/xml"), False),
+        ):
+            found = self.honored(text)
+            self.assertEqual((found.answer_types, found.clears_types), (types, clears), text)
+        for text in (
+            "SecResponseBodyMimeType",
+            "SecResponseBodyMimeType html",
+            'SecResponseBodyMimeType "a/b\tc"',
+        ):
+            self.assertTrue(read_snippet(text).lacks_guard, text)
+
 
 class RefusedTests(SynchronousTestCase):
     def test_what_closes(self) -> None:
@@ -189,13 +236,6 @@ class RefusedTests(SynchronousTestCase):
             self.assertEqual((finding.is_note, finding.closes), (True, False))
         for text in ("SecUploadKeepFiles Off", "SecStatusEngine On", "SecRequestBodyInMemoryLimit 1000"):
             self.assertEqual(read_snippet(text), EMPTY)
-
-    def test_bodies_of_answers(self) -> None:
-        """That they are to be inspected is told of, as what is not done."""
-        found = read_snippet("SecResponseBodyAccess On")
-        self.assertEqual(found.properties, (("SecResponseBodyAccess", "Off"),))
-        (finding,) = found.findings
-        self.assertFalse(finding.is_note)
 
     @settings(derandomize=True, deadline=None, max_examples=examples(500))
     @given(

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from twisted.internet.defer import Deferred
 
 from ingress.filters import AnswerEdit, AnswerHead, BodyFlow, BodyStage, Facts, Filter, MoreBody, Reply
-from tests.fakes.http2.frames import WINDOW_UPDATE, data, headers
+from tests.fakes.http2.frames import WINDOW_UPDATE, block, data, headers
 from tests.fakes.specs import SpecOf
 from tests.proxy.filter_case import FilterCase
 from tests.proxy.h2_upstream_case import HEAD, Http2UpstreamCase
@@ -209,3 +209,14 @@ class HeldFromHttp2Tests(Http2UpstreamCase):
         self.assertGreater(credit, (count - 4) * len(piece) // 2)
         self.assertEqual(looks.seen, [(None, False), (count * piece, True)])
         self.assertTrue(down.received.startswith(b"HTTP/1.1 200 OK\r\n"))
+
+    def test_trailers(self) -> None:
+        """What comes behind a body that was held goes on behind it."""
+        self.stage.publish((ONE_OF_HTTP2,), filters=(SpecOf(Looks(wants(100)), "f0"),))
+        down = self.stage.open()
+        down.say(b"GET / HTTP/1.1\r\nHost: shop.test\r\nTE: trailers\r\nConnection: te\r\n\r\n")
+        server = self.server()
+        server.send(headers(1, HEAD, ended=False))
+        server.send(data(1, b"abc"))
+        server.send(headers(1, block([(b"x-sum", b"6")]), ended=True))
+        self.assertTrue(down.received.endswith(b"3\r\nabc\r\n0\r\nx-sum: 6\r\n\r\n"), down.received)
