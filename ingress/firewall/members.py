@@ -133,8 +133,8 @@ class Pool(Protocol):
     def judged(self, member: "Member", job: Job, said: Said) -> None:
         """A member has judged."""
 
-    def lost(self, job: Job | None, own: tuple[Job, ...], why: str) -> None:
-        """A process is gone, with the *job* that it had, and its *own* that waited for it."""
+    def lost(self, job: Job | None, waiting: tuple[Job, ...], why: str) -> None:
+        """A process is gone, over the *job* that it had, and with it all that is *waiting* for its verdict."""
 
 
 class Member:
@@ -148,9 +148,9 @@ class Member:
         self.is_ready = False
         self.busy: Job | None = None
         self.own: deque[Job] = deque()
-        """Answers to requests that this process has open."""
+        """Answers to requests that this process has open, until it comes to them."""
         self.open: dict[int, Job] = {}
-        """Requests whose answers it waits for, ..."""
+        """Requests whose answers were not judged yet, ..."""
         self._open_bytes = 0
         """... and of how many bytes they were, which the library keeps."""
         self.known: dict[int, str] = {}
@@ -176,12 +176,14 @@ class Member:
         self.open[job.number] = job
         self._open_bytes += job.size
 
-    def let_go(self, ticket: int) -> Job | None:
-        """Have a request open no more; return what it was."""
-        job = self.open.pop(ticket, None)
-        if job is not None:
-            self._open_bytes -= job.size
-        return job
+    def let_go(self, ticket: int) -> None:
+        """Have a request open no more."""
+        self._open_bytes -= self.open.pop(ticket).size
+
+    def leave(self, ticket: int) -> None:
+        """Have the process be done with a request that is open, and whose answer it does not judge."""
+        self.let_go(ticket)
+        self.tell(Kind.LEAVE, ticket)
 
     def start(self) -> None:
         """Start a process."""
@@ -195,13 +197,14 @@ class Member:
             return
         self._timer = self._pool.clock.callLater(START_SECONDS, self._late)
 
-    def stop(self) -> None:
-        """Have the process end, and no other one started."""
+    def stop(self) -> tuple[Job, ...]:
+        """Have the process end, and no other one started; return what it was to judge."""
         self._disarm()
         link, self.link = self.link, None
         self.is_ready = False
         if link is not None:
             link.close()
+        return self._forget()
 
     def give(self, job: Job, seconds: float) -> None:
         """Have the process do *job*, within *seconds*."""
@@ -287,11 +290,9 @@ class Member:
         """The process is gone."""
         self._disarm()
         link, self.link = self.link, None
-        job, self.busy = self.busy, None
+        job = self.busy
         was_ready, self.is_ready = self.is_ready, False
-        own, self.own = tuple(self.own), deque()
-        self.open.clear()
-        self._open_bytes = 0
+        lost = self._forget()
         self.known.clear()
         if link is None:
             return
@@ -303,7 +304,15 @@ class Member:
         pause = self._pause
         self._pause = min(max(2 * pause, FIRST_PAUSE_SECONDS), longest)
         self._start_later(min(pause, longest))
-        self._pool.lost(job, own, why)
+        self._pool.lost(job, lost, why)
+
+    def _forget(self) -> tuple[Job, ...]:
+        """Have nothing to do any more; return what there was."""
+        job, self.busy = self.busy, None
+        own, self.own = tuple(self.own), deque()
+        self.open.clear()
+        self._open_bytes = 0
+        return own if job is None else (job, *own)
 
     def _start_later(self, seconds: float) -> None:
         self._timer = self._pool.clock.callLater(seconds, self.start)

@@ -133,10 +133,11 @@ class Firewall:
         """End them; what still waits fails."""
         self._is_over = True
         self.is_there()
-        for member in self._members:
-            member.stop()
-        self.lost(None, tuple(self._queue), "is stopped")
+        waiting = tuple(self._queue)
         self._queue.clear()
+        for member in self._members:
+            waiting += member.stop()
+        self.lost(None, waiting, "is stopped")
 
     # What filters ask for
 
@@ -202,11 +203,11 @@ class Firewall:
         """Judge *answer*, and be done with its request."""
         ticket = answer.ticket
         member = self._holders.pop(ticket, None)
-        asked = None if member is None else member.let_go(ticket)
+        asked = None if member is None else member.open.get(ticket)
         if member is None or asked is None:
             return succeed(Verdict(failure="lost the request to this answer, with one of its processes"))
         job = Job(Kind.ANSWER, ticket, answer_head_to_bytes(answer), asked.loaded, answer.body or b"")
-        waited = job.deferred = Deferred(lambda _: self._cancelled(job))
+        waited = job.deferred = Deferred(lambda _: self._answer_cancelled(member, job))
         member.own.append(job)
         job.timer = self.clock.callLater(self._plan.seconds, self._answer_waited_too_long, member, job)
         self.next(member)
@@ -215,8 +216,8 @@ class Firewall:
     def leave(self, ticket: int) -> None:
         """Be done with the request of *ticket*."""
         member = self._holders.pop(ticket, None)
-        if member is not None and member.let_go(ticket) is not None:
-            member.tell(Kind.LEAVE, ticket)
+        if member is not None and ticket in member.open:
+            member.leave(ticket)
 
     # What members tell
 
@@ -226,10 +227,7 @@ class Firewall:
             if member.own:
                 answer = member.own.popleft()
                 disarm(answer)
-                if answer.deferred is None:
-                    member.tell(Kind.LEAVE, answer.number)
-                else:
-                    member.give(answer, self._plan.seconds)
+                member.give(answer, self._plan.seconds)
                 continue
             job = self._first(member)
             if job is None:
@@ -325,7 +323,9 @@ class Firewall:
         self._telling.lines(said.lines, said.matched)
         deferred, job.deferred = job.deferred, None
         ticket = 0
-        if job.kind == Kind.REQUEST and job.stays and not said.status:
+        if job.kind == Kind.ANSWER:
+            member.let_go(job.number)
+        elif job.stays and not said.status:
             if deferred is None:
                 member.tell(Kind.LEAVE, job.number)
             else:
@@ -338,8 +338,8 @@ class Firewall:
             verdict = PASSES if is_plain else Verdict(said.status, said.location, said.matched, "", ticket)
             deferred.callback(verdict)
 
-    def lost(self, job: Job | None, own: tuple[Job, ...], why: str) -> None:
-        """A process is gone, with the *job* that it had, and its *own* that waited for it."""
+    def lost(self, job: Job | None, waiting: tuple[Job, ...], why: str) -> None:
+        """A process is gone, over the *job* that it had, and with it all that is *waiting* for its verdict."""
         if job is not None and job.loaded is not None:
             job.loaded.blame(self.clock.seconds())
         if job is not None and job.kind == Kind.LOAD and job.number in self._in_use:
@@ -348,9 +348,8 @@ class Firewall:
             if ended == MOST_ENDED_LOADING:
                 self._telling.rules_refused(f"{ended} firewall processes ended over it")
         self._holders = {ticket: one for ticket, one in self._holders.items() if ticket in one.open}
-        for one in (job, *own):
-            if one is not None:
-                self._fail(one, f"had a process that {why}" if why != "is stopped" else why)
+        for one in waiting:
+            self._fail(one, f"had a process that {why}" if why != "is stopped" else why)
 
     # One request
 
@@ -371,7 +370,7 @@ class Firewall:
 
     def _answer_waited_too_long(self, member: Member, job: Job) -> None:
         member.own.remove(job)
-        member.tell(Kind.LEAVE, job.number)
+        member.leave(job.number)
         self.count("waited-too-long")
         self._fail(job, f"did not come to it within {self._plan.seconds:g} s")
 
@@ -387,6 +386,14 @@ class Firewall:
         if job in self._queue:
             self._queue.remove(job)
             self._leaves_queue(job)
+
+    def _answer_cancelled(self, member: Member, job: Job) -> None:
+        """Nobody waits any more for the verdict on an answer."""
+        job.deferred = None
+        if job in member.own:
+            disarm(job)
+            member.own.remove(job)
+            member.leave(job.number)
 
     def _fail(self, job: Job, why: str) -> None:
         disarm(job)
