@@ -18,6 +18,8 @@ MOST_OPEN: Final = 1024
 """Requests that one process has open until their answers come."""
 START_SECONDS: Final = 30.0
 """Until a process that was started has the library and the core rules."""
+ALIKE_BYTES: Final = 64 * 1024
+"""Answers are judged in the order in which they came, but for those that are longer by so much: these come later."""
 BLAMED: Final = 3
 """So many processes that ended over rules that a tenant wrote, ..."""
 BLAME_SECONDS: Final = 60.0
@@ -149,6 +151,8 @@ class Member:
         self.busy: Job | None = None
         self.own: deque[Job] = deque()
         """Answers to requests that this process has open, until it comes to them."""
+        self.answers_ahead = 0.0
+        """How many seconds it took longer over answers than over requests, since requests wait."""
         self.open: dict[int, Job] = {}
         """Requests whose answers were not judged yet, ..."""
         self._open_bytes = 0
@@ -159,6 +163,8 @@ class Member:
         """Those that it is to have before anybody asks."""
         self._pause = 0.0
         self._timer: Any = None
+        self._given = 0.0
+        """When it was given what it is busy with."""
         self._why = ""
 
     @property
@@ -184,6 +190,12 @@ class Member:
         """Have the process be done with a request that is open, and whose answer it does not judge."""
         self.let_go(ticket)
         self.tell(Kind.LEAVE, ticket)
+
+    def take_answer(self) -> Job:
+        """Take the answer that is to be judged next: a short one does not wait for long ones."""
+        job = min(self.own, key=lambda one: one.size // ALIKE_BYTES)
+        self.own.remove(job)
+        return job
 
     def start(self) -> None:
         """Start a process."""
@@ -213,6 +225,7 @@ class Member:
             number = job.loaded.number
             self.known[number] = self.known.pop(number)
         self.busy = job
+        self._given = self._pool.clock.seconds()
         self._timer = self._pool.clock.callLater(seconds, self._late)
         self.link.send(Frame(job.kind, job.number, job.payload), job.body)
 
@@ -281,6 +294,9 @@ class Member:
             self._disarm()
             self.busy = None
             self._pause = 0.0
+            took = self._pool.clock.seconds() - self._given
+            more = took if job.kind == Kind.ANSWER else -took
+            self.answers_ahead = max(0.0, self.answers_ahead + more)
             self._pool.judged(self, job, said)
         else:
             raise NonsenseError(f"a frame of kind {frame.kind}")
@@ -312,6 +328,7 @@ class Member:
         own, self.own = tuple(self.own), deque()
         self.open.clear()
         self._open_bytes = 0
+        self.answers_ahead = 0.0
         return own if job is None else (job, *own)
 
     def _start_later(self, seconds: float) -> None:
