@@ -148,6 +148,7 @@ class _Judges(_Answers):
                 if self._held(facts).grow(wanted):
                     return MoreBody(wanted)
                 self._services.count("full")
+                self._free(facts)
                 self._leave(facts)
                 return reply_to(_NO_ROOM, self._rules, self._services, "answer")
             body = body[:most]

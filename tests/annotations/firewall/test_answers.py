@@ -188,6 +188,17 @@ class JudgedTests(AnswerCase):
         self.assertEqual(wanted, [FIRST_BYTES, 2 * FIRST_BYTES, 100_001])
         self.reply(more)
 
+    def test_one_that_finds_no_more_room(self) -> None:
+        """What passes without a verdict takes none of the room any more."""
+        live = self.made(RuleSet(("x",), may_refuse=True, answer_bodies=InspectedBodies(MOST_OF_ONE, ())))
+        passes, edit = self.facts(), FakeEdit()
+        self.assertEqual(live.on_answer(passes, edit), MoreBody(FIRST_BYTES))
+        rest = FakeEdit(fields=[(b"Content-Length", b"%d" % (MOST_OF_ONE - FIRST_BYTES))])
+        self.assertIsInstance(live.on_answer(self.facts(), rest), MoreBody)
+        edit.body = bytes(FIRST_BYTES)
+        self.assertIsNone(live.on_answer(passes, edit))
+        self.assertEqual(live.on_answer(self.facts(), FakeEdit()), MoreBody(FIRST_BYTES))
+
     def test_without_an_answer(self) -> None:
         """Who leaves before there is one is told of, so that nothing is kept."""
         live, facts = self.made(BLOCKING), self.facts()
