@@ -17,7 +17,7 @@ from typing import Any, Final
 from ingress.model.frozen import frozen
 from ingress.model.text.expressions import ExpressionRefused, making_of
 from ingress.model.text.lookup_budget import MAX_WORK, capturing_of
-from ingress.model.text.usual_paths import usual_path
+from ingress.model.text.usual_paths import UsualPath, usual_path
 
 MAX_CHARACTERS: Final = 4096
 MAX_GROUPS: Final = 32
@@ -55,6 +55,8 @@ class PathExpression:
     """Those of its groups."""
     capturing: int = 0
     """What it counts to take its groups out of a path, for each byte of that (``capturing_of``); 0 where it has none."""
+    usual: UsualPath | None = None
+    """What paths are compared with, where that is no program."""
 
     def takes(self, path: bytes) -> bool:
         """Whether *path* matches from its beginning, as nginx's ``~* "^EXPRESSION"`` does.
@@ -63,15 +65,14 @@ class PathExpression:
         """
         if not self.size:
             return path[: len(self.text)].lower() == self.text.lower().encode()
-        usual = usual_path(self.text)
-        if usual is not None:
-            return usual.groups(path) is not None
+        if self.usual is not None:
+            return self.usual.groups(path) is not None
         return _found(_fixed(self.text).search, path) is not None
 
     @property
     def is_made(self) -> bool:
         """Whether its program is kept, or it needs none; else it is made when it is needed."""
-        return not self.size or self.text in _programs or usual_path(self.text) is not None
+        return not self.size or self.usual is not None or self.text in _programs
 
     def making(self) -> int:
         """Make its program, and return what that counts."""
@@ -89,7 +90,7 @@ class Capturing:
         self._expression = expression
         self._search: Callable[[bytes], Any] | None = None
         self._groups: list[tuple[str, int]] = []
-        self._usual = usual_path(expression.text)
+        self._usual = expression.usual
         if not expression.size:
             return
         compiled = _capturing(expression.text)
@@ -145,7 +146,7 @@ def read_path_expression(text: str) -> PathExpression:
         raise ExpressionRefused(f"has more than {MAX_GROUPS} groups")
     names = frozenset(name.decode() for name in capturing.groupindex) or _NO_NAMES
     steps = capturing_of(capturing.programsize, capturing.groups)
-    return PathExpression(text, max(_fixed(text).programsize, 1), names, steps)
+    return PathExpression(text, max(_fixed(text).programsize, 1), names, steps, usual_path(text))
 
 
 def _counts(text: str) -> list[tuple[str, str]]:

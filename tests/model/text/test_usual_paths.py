@@ -53,6 +53,19 @@ class UsualPathTests(SynchronousTestCase):
         self.assertEqual(capturing.captured(path + b"/x/\n"), {"1": b"/", "2": b"x/"})
         self.assertEqual((one.is_made, one.text in path_expressions._programs), (True, False))
 
+    def test_read_once(self) -> None:
+        """An expression, usual or not, is read where it comes from and by no lookup, whose budgets do not count that."""
+        texts = ("/read-once(/|$)(.*)", "/read-once(.+)")
+        expressions = [read_path_expression(text) for text in texts]
+
+        def read(*_: object) -> None:
+            raise AssertionError("an expression is read")
+
+        self.patch(path_expressions, "usual_path", read)
+        for one in expressions:
+            self.assertEqual((one.is_made, one.takes(b"/read-once/a"), one.takes(b"/a")), (True, True, False))
+            self.assertIsNotNone(Capturing(one, ("1",)).captured(b"/read-once/a"))
+
     def test_found_further_on(self) -> None:
         """What a path does not begin with may stand in it all the same, as where its route goes by the text of a path."""
         capturing = Capturing(read_path_expression("/b/(.*)"), ("1",))
