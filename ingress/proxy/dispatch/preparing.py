@@ -22,6 +22,8 @@ GoOn = Callable[[], object]
 
 AT_ONCE: Final = 16
 """Exchanges that go on in one turn; each takes about a tenth of a millisecond."""
+MOST_CHANGES: Final = 8
+"""So often endpoints may change while somebody waits; then what is left is done at once, some milliseconds of 5,000, or it might never be done."""
 
 
 class Preparing:
@@ -50,10 +52,15 @@ class Preparing:
 
     def _serve(self, rotation: Rotation, waiting: deque[tuple[Exchange, GoOn]]) -> Stepwise[None]:
         """Prepare *rotation* and have those go on who wait for it, some a step: they may be as many as there are connections."""
+        endpoints, changes = rotation.endpoints, 0
         while waiting:
             # Once more, where its endpoints have changed between two steps.
             while not rotation.prepare_some():
-                yield
+                if rotation.endpoints is not endpoints:
+                    endpoints = rotation.endpoints
+                    changes += 1
+                if changes <= MOST_CHANGES:
+                    yield
             for _ in range(min(AT_ONCE, len(waiting))):
                 exchange, go_on = waiting.popleft()
                 if exchange.state is not State.DONE:

@@ -102,6 +102,19 @@ class PreparingTests(ProxyCase):
         owner = ConsistentHash(others).pick(key=b"shop.test")
         self.assertEqual(self.connector.asked[AT_ONCE:], [owner])
 
+    def test_changed_without_end(self) -> None:
+        """Endpoints of which one changes in every turn keep nobody waiting for good."""
+        turns = Turns()
+        self.stage.resource._preparing = Preparing(turns)  # type: ignore[arg-type]
+        self.stage.publish(MANY, balancing=BY_HOST)
+        for _ in range(AT_ONCE + 1):
+            self.stage.open().say(GET)
+        for number in range(50):
+            others = (Endpoint(f"10.2.0.{number}", 80), *MANY)
+            self.stage.publish(others, balancing=BY_HOST)
+            turns.take()
+        self.assert_upstreams(AT_ONCE + 1)
+
     def test_left_meanwhile(self) -> None:
         """A client that left while it waited is sent nowhere."""
         self.stage.publish(MANY, balancing=BY_HOST)
