@@ -120,7 +120,11 @@ class RunTests(SynchronousTestCase):
 
     def test_ended_with_us(self) -> None:
         """One that runs while our own process ends is ended, too, with what it has started, and may do something before it is."""
-        for does, last in (("os.write(pipe, b'last'), os._exit(0)", b"last"), ("None", b"")):
+        # One that does something has as long for it as a busy machine may take.
+        for does, last, moment in (
+            ("os.write(pipe, b'last'), os._exit(0)", b"last", 60.0),
+            ("None", b"", 0.25),
+        ):
             path = self.mktemp()
             os.mkfifo(path)
             # Nobody has the other end of it any more once all of them have ended.
@@ -134,8 +138,9 @@ class RunTests(SynchronousTestCase):
             )
             ours = (
                 "import sys; from threading import Thread;"
-                "from ingress.cluster.api.credential_plugin import run_plugin;"
-                f"Thread(target=run_plugin, args=({plugin(program)!r}, {{}}), daemon=True).start();"
+                "from ingress.cluster.api import credential_plugin;"
+                f"credential_plugin._MOMENT_SECONDS = {moment};"
+                f"Thread(target=credential_plugin.run_plugin, args=({plugin(program)!r}, {{}}), daemon=True).start();"
                 "sys.stdin.read()"
             )
             with subprocess.Popen(
