@@ -8,6 +8,8 @@ from shutil import rmtree
 from tempfile import mkdtemp
 from typing import Any
 
+from twisted.internet.defer import Deferred
+
 from tests.end_to_end.end_to_end_case import PATIENCE, EndToEndCase
 from tests.fakes.fastcgi.php_fpm import need_php_fpm, run_php_fpm
 from tests.fakes.nginx import need_nginx, run_nginx
@@ -307,8 +309,18 @@ class FastCgiBesideNginxTests(EndToEndCase):
         await self.begin("--fastcgi-keep-connections=true")
         kept = {(await self.answered(self.http, "/pid.php")).body for _ in range(12)}
         self.assertEqual(len(kept), 1)
+        self.assertEqual(self.connections(), 1)
 
     async def test_connections_that_are_not_kept(self) -> None:
         """No process of PHP-FPM waits for us."""
         await self.begin()
-        self.assertGreater(len({(await self.answered(self.http, "/pid.php")).body for _ in range(12)}), 1)
+        await self.answered(self.http, "/pid.php")
+        # One that is kept ends, too, after a minute.
+        closed = Deferred.fromCoroutine(self.until(lambda: not self.connections()))
+        await closed.addTimeout(PATIENCE / 2, self.reactor)
+
+    def connections(self) -> int:
+        """Return how many connections to PHP-FPM are open."""
+        of_port, established = f":{self.fpm:04X}", "01"
+        lines = [line.split() for line in Path("/proc/net/tcp").read_text("ascii").splitlines()]
+        return sum(peer.endswith(of_port) and state == established for _, _, peer, state, *_ in lines)
