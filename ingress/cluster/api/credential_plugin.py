@@ -16,6 +16,7 @@ import subprocess
 import sys
 from base64 import b64encode
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
@@ -146,32 +147,35 @@ def _run(command: list[str], environ: Mapping[str, str], seconds: float | None) 
     """
     ends_at = None if seconds is None else monotonic() + seconds
     has_session = seconds is not None
-    with (
-        _SignalsPutOff() as signals,
-        subprocess.Popen(
-            command,
-            env=environ,
-            stdin=None if seconds is None else subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=None if seconds is None else subprocess.PIPE,
-            # In a session of its own it has no terminal to ask at, and is killed together with its children.
-            start_new_session=has_session,
-        ) as process,
-    ):
-        # Whoever waits for it here is a thread that our process does not wait for.
-        end = partial(_end, process, has_session=has_session)
-        atexit.register(end)
-        try:
-            signals.take_up()
-            printed, said = _read(process, ends_at)
-            status = 0 if len(printed) > MOST_PRINTED else process.wait(_left(process, ends_at))
-        except BaseException:
-            _signal(process, signal.SIGKILL, has_session=has_session)
-            raise
-        finally:
-            atexit.unregister(end)
-        if process.returncode is None:
-            _signal(process, signal.SIGKILL, has_session=has_session)
+    # Whoever waits for it here is a thread that our process does not wait for, and may not know yet that it has started.
+    started: Future[subprocess.Popen[bytes]] = Future()
+    end = partial(_end, started, has_session=has_session)
+    atexit.register(end)
+    try:
+        with (
+            _SignalsPutOff() as signals,
+            subprocess.Popen(
+                command,
+                env=environ,
+                stdin=None if seconds is None else subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=None if seconds is None else subprocess.PIPE,
+                # In a session of its own it has no terminal to ask at, and is killed together with its children.
+                start_new_session=has_session,
+            ) as process,
+        ):
+            try:
+                started.set_result(process)
+                signals.take_up()
+                printed, said = _read(process, ends_at)
+                status = 0 if len(printed) > MOST_PRINTED else process.wait(_left(process, ends_at))
+            except BaseException:
+                _signal(process, signal.SIGKILL, has_session=has_session)
+                raise
+            if process.returncode is None:
+                _signal(process, signal.SIGKILL, has_session=has_session)
+    finally:
+        atexit.unregister(end)
     return status, printed, said
 
 
@@ -236,8 +240,12 @@ def _left(process: subprocess.Popen[bytes], ends_at: float | None) -> float | No
     return left
 
 
-def _end(process: subprocess.Popen[bytes], *, has_session: bool) -> None:
-    """Have *process* end, which has a moment for that; then it is killed."""
+def _end(started: Future[subprocess.Popen[bytes]], *, has_session: bool) -> None:
+    """Have what was *started*, or is just being started, end; it has a moment for that, and then it is killed."""
+    try:
+        process = started.result(_MOMENT_SECONDS)
+    except TimeoutError:
+        return  # It cannot be started.
     _signal(process, signal.SIGTERM, has_session=has_session)
     with suppress(subprocess.TimeoutExpired):
         process.wait(_MOMENT_SECONDS)

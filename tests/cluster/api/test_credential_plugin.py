@@ -29,6 +29,12 @@ from tests.fakes.apiserver.kubeconfig import kubeconfig
 VERSION = "client.authentication.k8s.io/v1"
 GOOD = {"apiVersion": VERSION, "kind": "ExecCredential", "status": {"token": "t"}}
 SECRET = "c2VjcmV0LXRva2Vu"
+SAYING_ITS_LAST = (
+    # Of Python a handler may run only after the sleep that a signal has come just before.
+    "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM]); os.write(pipe, b'first');"
+    "signal.sigwait([signal.SIGTERM]); os.write(pipe, b'last')"
+)
+"""What a plugin does that says something at the signal that ends it."""
 
 
 def plugin(program: str, **more: Any) -> dict[str, Any]:
@@ -121,37 +127,50 @@ class RunTests(SynchronousTestCase):
     def test_ended_with_us(self) -> None:
         """One that runs while our own process ends is ended, too, with what it has started, and may do something before it is."""
         # One that does something has as long for it as a busy machine may take.
-        for does, last, moment in (
-            ("os.write(pipe, b'last'), os._exit(0)", b"last", 60.0),
-            ("None", b"", 0.25),
-        ):
-            path = self.mktemp()
-            os.mkfifo(path)
-            # Nobody has the other end of it any more once all of them have ended.
-            reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-            self.addCleanup(os.close, reader)
-            program = (
-                f"import os, signal, subprocess, time; pipe = os.open({path!r}, os.O_WRONLY);"
-                f"signal.signal(signal.SIGTERM, lambda *_: ({does}));"
-                "subprocess.Popen(['sleep', '120'], pass_fds=[pipe]);"
-                "os.write(pipe, b'first'); time.sleep(120)"
-            )
-            ours = (
-                "import sys; from threading import Thread;"
-                "from ingress.cluster.api import credential_plugin;"
-                f"credential_plugin._MOMENT_SECONDS = {moment};"
-                f"Thread(target=credential_plugin.run_plugin, args=({plugin(program)!r}, {{}}), daemon=True).start();"
-                "sys.stdin.read()"
-            )
-            with subprocess.Popen(
-                [sys.executable, "-c", ours], stdin=subprocess.PIPE, stderr=subprocess.PIPE
-            ) as process:
-                self.assertEqual(self.next_of(reader), b"first")
-                process.communicate(timeout=60.0)
-            self.assertEqual(process.returncode, 0)
-            if last:
-                self.assertEqual(self.next_of(reader), last)
+        self.assertEqual(self.last_words(SAYING_ITS_LAST, 60.0), b"last")
+        deaf = "signal.signal(signal.SIGTERM, signal.SIG_IGN); os.write(pipe, b'first'); time.sleep(120)"
+        self.assertEqual(self.last_words(deaf, 0.25), b"")
+
+    def test_ended_with_us_while_it_starts(self) -> None:
+        """So is one that runs already and that nobody knows of yet, in the thread that starts it."""
+        before = (
+            "import atexit, subprocess, threading\n"
+            "class Slow(subprocess.Popen):\n"
+            "    def __init__(self, *args, **more):\n"
+            "        ends = threading.Event(); atexit.register(ends.set)\n"
+            "        super().__init__(*args, **more); ends.wait()\n"
+            "subprocess.Popen = Slow\n"
+        )
+        self.assertEqual(self.last_words(SAYING_ITS_LAST, 60.0, before), b"last")
+
+    def last_words(self, does: str, moment: float, before: str = "") -> bytes:
+        """Return what a plugin that *does* something says once our process ends, and see that it and what it has started end."""
+        path = self.mktemp()
+        os.mkfifo(path)
+        # Nobody has the other end of it any more once all of them have ended.
+        reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        self.addCleanup(os.close, reader)
+        program = (
+            f"import os, signal, subprocess, time; pipe = os.open({path!r}, os.O_WRONLY);"
+            f"subprocess.Popen(['sleep', '120'], pass_fds=[pipe]); {does}"
+        )
+        ours = (
+            f"{before}import sys; from threading import Thread;"
+            "from ingress.cluster.api import credential_plugin;"
+            f"credential_plugin._MOMENT_SECONDS = {moment};"
+            f"Thread(target=credential_plugin.run_plugin, args=({plugin(program)!r}, {{}}), daemon=True).start();"
+            "sys.stdin.read()"
+        )
+        with subprocess.Popen(
+            [sys.executable, "-c", ours], stdin=subprocess.PIPE, stderr=subprocess.PIPE
+        ) as process:
+            self.assertEqual(self.next_of(reader), b"first")
+            process.communicate(timeout=60.0)
+        self.assertEqual(process.returncode, 0)
+        last = self.next_of(reader)
+        if last:
             self.assertEqual(self.next_of(reader), b"")
+        return last
 
     def next_of(self, reader: int) -> bytes:
         """Return what comes next over a pipe, nothing at its end."""
