@@ -130,6 +130,88 @@ CASES = (
         gets("/", "/app", "/b"),
     ),
     Case(
+        "app-root-beside-younger-exact",
+        (ingress(name="z", app_root="/app"), ingress({"Exact:/": "exact"}, name="a")),
+        gets("/", "/app"),
+    ),
+    Case(
+        "app-root-beside-younger-exact-with-its-own",
+        (ingress(name="z", app_root="/app"), ingress({"Exact:/": "exact"}, name="a", app_root="/exact")),
+        gets("/", "/app"),
+    ),
+    Case(
+        "app-root-beside-older-exact-with-its-own",
+        (ingress({"Exact:/": "exact"}, name="z", app_root="/exact"), ingress(name="a", app_root="/app")),
+        gets("/", "/app"),
+    ),
+    Case(
+        "app-root-twice-root-first",
+        (ingress(name="z", app_root="/app"), ingress({"/b": "b"}, name="a", app_root="/b")),
+        gets("/", "/b"),
+    ),
+    Case(
+        "app-root-twice-root-last",
+        (ingress({"/b": "b"}, name="z", app_root="/b"), ingress(name="a", app_root="/app")),
+        gets("/", "/b"),
+    ),
+    Case(
+        "app-root-twice-prefixes",
+        (ingress({"/b": "b"}, name="z", app_root="/b"), ingress({"/c": "c"}, name="a", app_root="/c")),
+        gets("/", "/b", "/c"),
+    ),
+    Case(
+        "app-root-twice-longer-first",
+        (ingress({"/bb": "b"}, name="z", app_root="/b"), ingress({"/c": "c"}, name="a", app_root="/c")),
+        gets("/", "/bb", "/c"),
+    ),
+    Case(
+        "app-root-twice-longer-last",
+        (ingress({"/b": "b"}, name="z", app_root="/b"), ingress({"/cc": "c"}, name="a", app_root="/c")),
+        gets("/", "/b", "/cc"),
+    ),
+    Case(
+        "app-root-twice-without-paths",
+        (without_paths(ingress(name="z", app_root="/bare")), ingress({"/c": "c"}, name="a", app_root="/app")),
+        gets("/", "/app", "/c"),
+    ),
+    Case(
+        "app-root-twice-without-paths-beside-exact",
+        (
+            without_paths(ingress(name="z", app_root="/bare")),
+            ingress({"Exact:/": "c"}, name="a", app_root="/app"),
+        ),
+        gets("/", "/app"),
+    ),
+    Case(
+        "app-root-twice-one-path",
+        (
+            ingress({"/": "root"}, name="y"),
+            ingress({"/c": "c"}, name="z", app_root="/first"),
+            ingress({"Exact:/c": "exact"}, name="a", app_root="/second"),
+        ),
+        gets("/", "/first", "/c"),
+    ),
+    Case(
+        "app-root-twice-beside-expressions",
+        (
+            ingress(
+                {"/b(.*)": "b"}, kind="ImplementationSpecific", name="z", use_regex="true", app_root="/b"
+            ),
+            ingress({"/": "root"}, name="b", app_root="/root"),
+            ingress({"/longest": "c"}, name="a", app_root="/c"),
+        ),
+        gets("/", "/b", "/longest"),
+    ),
+    Case(
+        "app-root-twice-mixed",
+        (
+            ingress({"/bb": "lost", "/a": "b"}, name="y", app_root="/y"),
+            ingress({"/bb": "lost", "/b": "b"}, name="z", app_root="/z"),
+            ingress({"Exact:/": "exact"}, name="a"),
+        ),
+        gets("/", "/bb", "/a", "/b"),
+    ),
+    Case(
         "app-root-of-nobody",
         (ingress(name="z", use_regex="true"), ingress({"/": "lost"}, name="a", app_root="/app")),
         gets("/", "/app"),

@@ -2,7 +2,7 @@
 
 decision.py ─┬─▶ merging.py            one claim for each path  (canaries.py: what stands behind one)
              ├─▶ closing.py            what is closed, since a guard is not honored
-             ├─▶ expressions.py        which paths are regular expressions  (expressions_out_of_reach.py: which of them come too late)
+             ├─▶ expressions.py        which paths are regular expressions  (app_roots.py: which app-root is first; expressions_out_of_reach.py: which come too late)
              ├─▶ routes.py             claims as routes with their filters  (slashes.py, server_snippets.py)
              ├─▶ redirects.py          which of them insist on HTTPS
              ├─▶ passthrough.py        whether TLS is not ended here

@@ -20,7 +20,7 @@ from ingress.model.cluster.objects import Owner
 from ingress.model.cluster.problems import Problem, Reason
 from ingress.model.frozen import frozen
 from ingress.model.stepwise import Stepwise
-from ingress.translate.claims import CLAIMS_AT_ONCE, Claim, ParsedObject, claims_to
+from ingress.translate.claims import CLAIMS_AT_ONCE, Claim, ParsedObject
 from ingress.translate.hosts.expressions import host_expressions
 from ingress.translate.ownership import is_stranger, owner_of
 
@@ -56,15 +56,11 @@ def close_host(
     for number, parsed in enumerate(all_parsed):
         if number and not number % CLAIMS_AT_ONCE:
             yield
-        is_rooted = False
-        if has_others and parsed.settings.of(URL_REDIRECTS).app_root:
-            # The oldest one has its / anyhow, if it has any path.
-            is_rooted = number > 0 or all(claim.is_added for claim in claims_to(parsed, host))
         if (
             parsed.has_regexes
             or parsed.settings.guards_hosts
             or parsed.settings.asks(PATH_REWRITES)
-            or is_rooted
+            or (has_others and parsed.settings.of(URL_REDIRECTS).app_root)
         ):
             return (yield from _Closing(host, all_parsed, is_shared=is_shared).decide(quirks=quirks))
     return NOTHING_CLOSED

@@ -3,7 +3,8 @@
 ``use-regex`` or ``rewrite-target`` of one Ingress makes expressions of all paths of the host, in all Ingresses of its
 namespace, or of all namespaces where hosts are shared: those are one *realm*.  Without quirks each Ingress is a realm of
 its own.  Within a realm, as in ingress-nginx, the longest text is asked first, whatever the types of paths.  An Ingress without paths
-asks for its realm where it is the oldest there and nobody has ``/``; and ``app-root`` comes before all expressions, and before a ``/`` that is an older one's there.
+asks for its realm where it is the oldest there and nobody has ``/``; and ``app-root`` comes before all expressions, and before a ``/`` that is another one's there.
+Of several in a realm the one of the longest path comes first.
 
 - An expression that is not run here is closed: it becomes a route of its *beginnings*, which answers 503.
 - So does a path with signs of an expression whose Ingress lacks its guard, in a realm where nobody asks for expressions.
@@ -32,6 +33,7 @@ from ingress.routing.paths import rule_path
 from ingress.routing.route import Match
 from ingress.translate.age import why_first
 from ingress.translate.claims import CLAIMS_AT_ONCE, ROOT, Claim, ParsedObject, claims_to
+from ingress.translate.hosts.app_roots import AppRoots, Place, place_of
 from ingress.translate.ownership import OPTION
 
 NO_QUIRKS: Final = "--no-quirks"
@@ -118,6 +120,9 @@ class _Reading:
         self._exact_root_realms: set[str] = set()
         # The realms that app-root has added / for, which would be behind those of others that are older.
         self._added_root_realms: set[str] = set()
+        self._first_app_roots = AppRoots()
+        # Whether there is an Exact path / in a rule.
+        self._has_exact_root = False
         # By realm: the first claim to / of an app-root, and how many of those it comes before, though they are older.
         self._app_roots: dict[str, tuple[Claim, int]] = {}
 
@@ -138,6 +143,10 @@ class _Reading:
             had |= own
             if own:
                 self._present.add(parsed.owner)
+                if parsed.settings.of(URL_REDIRECTS).app_root:
+                    places = (place_of(path, is_exact=is_exact) for _, path, is_exact in own)
+                    self._first_app_roots.note(parsed.owner, realm, places)
+            self._has_exact_root = self._has_exact_root or (realm, ROOT, True) in own
             if parsed.settings.of(PATH_REWRITES).makes_regexes(tuple(path for _, path, _ in own)):
                 asking.setdefault(realm, (number, parsed))
             if self._host in parsed.hosts:
@@ -150,6 +159,9 @@ class _Reading:
         first = next((parsed for parsed in all_parsed if self._host in parsed.hosts), None)
         if first is not None and (self._realm(first.owner), ROOT, False) not in had:
             self._pathless = first.owner
+            if first.settings.of(URL_REDIRECTS).app_root and not _written(claims_to(first, self._host)):
+                place = place_of(ROOT, is_exact=False)
+                self._first_app_roots.note(first.owner, self._realm(first.owner), (place,))
         in_their_order = sorted(asking.items(), key=lambda item: item[1][0])
         self._asking = {realm: parsed for realm, (_, parsed) in in_their_order}
         self._plain = [claim for realm, claim in plain.items() if realm not in self._asking]
@@ -179,7 +191,7 @@ class _Reading:
 
     def _has_app_root(self, parsed: ParsedObject, written: Sequence[Claim]) -> bool:
         """Whether *parsed* redirects ``/``, which is a path of its own and becomes an expression, before any path is looked at."""
-        if parsed.owner not in self._present or not parsed.settings.of(URL_REDIRECTS).app_root:
+        if not self._first_app_roots.is_first(parsed.owner, self._realm(parsed.owner)):
             return False
         return any(claim.path == ROOT for claim in written)
 
@@ -197,9 +209,14 @@ class _Reading:
 
     def _lost_exact_root(self, written: Sequence[Claim], realm: str) -> bool:
         """Whether *written* has no ``/`` of type Exact, and older Ingresses of *realm*, and of no other, have it."""
-        if any(claim.path == ROOT and claim.match is Match.EXACT for claim in written):
+        if any(map(_is_exact_root, written)):
             return False
         return self._has_all_exact_roots(realm)
+
+    def _younger_has_exact_root(self, written: Sequence[Claim]) -> bool:
+        """Whether *written* has no ``/`` of type Exact, nor has an older Ingress, and a younger one has it."""
+        has_older = self._exact_roots or self._added_root_realms or any(map(_is_exact_root, written))
+        return self._quirks and self._has_exact_root and not has_older
 
     def _has_all_exact_roots(self, realm: str) -> bool:
         """Whether there are Exact paths ``/`` so far, and nobody else's, be it of ``app-root``: that one would have what they lack then."""
@@ -248,7 +265,11 @@ class _Reading:
         added = len(written) < len(read)
         every = self._every_of_others(realm)
         # In ingress-nginx an Ingress that has none of its paths has no say, nor one without any that is not the oldest.
-        if added and (owner in self._present if written else not self._quirks or owner == self._pathless):
+        has_say = owner in self._present if written else not self._quirks or owner == self._pathless
+        asks_root = has_say and bool(parsed.settings.of(URL_REDIRECTS).app_root)
+        if asks_root and (first := self._first_app_roots.before(owner, realm)) is not None:
+            self._tell_later(read, *first)
+        elif has_say and added:
             for claim in read:
                 if claim.is_added and every is None:
                     yield claim
@@ -278,7 +299,11 @@ class _Reading:
             not added
             and every is None
             and self._has_app_root(parsed, read)
-            and (self._lost_root(read, realm) or self._lost_exact_root(read, realm))
+            and (
+                self._lost_root(read, realm)
+                or self._lost_exact_root(read, realm)
+                or self._younger_has_exact_root(read)
+            )
         ):
             yield _exact_root(read)
         for place, claim in enumerate(read):
@@ -407,6 +432,18 @@ class _Reading:
         self._tell_of(
             claim, every, why, first if since == every.owner else f"to which {since} leaves them, {first}"
         )
+
+    def _tell_later(self, claims: Sequence[Claim], place: Place, first: Owner) -> None:
+        """Tell of the ``app-root`` of an Ingress that has *claims*, where that of *first* comes before."""
+        root = next((claim for claim in claims if claim.path == ROOT), None)
+        if root is None:
+            return
+        message = (
+            f"{APP_ROOT} redirects nothing of {self._shown}: that of {first} comes first,"
+            f" by its path {quoted(place.path)}"
+        )
+        field = root.field if root.is_added else f"{root.field}.path"
+        self._report(root.owner, field, Reason.PATH_CONFLICT, message)
 
     def _tell_of(self, claim: Claim, winner: Claim, why: str, first: str) -> None:
         message = f"{why}; requests for {quoted(winner.path)} of {self._shown} go to {winner.owner}, {first}"

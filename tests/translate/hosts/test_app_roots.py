@@ -124,6 +124,57 @@ class AppRootTests(SynchronousTestCase):
             self.taken(both, ingress("bb", "/b", host="a.test", app_root="/app"), path=b"/x")[0], "a"
         )
 
+    def test_exact_path_of_a_younger_one(self) -> None:
+        """So does a younger one, and whoever has ``/`` as a prefix of its own keeps it; not without quirks, nor does that of another namespace which is older."""
+        rooted = ingress("a", "/", host="a.test", app_root="/app")
+        for younger in (exact("bb"), exact("bb", app_root="/bb")):
+            self.assertEqual(self.taken(rooted, younger), ("a", Match.EXACT))
+            self.assertEqual(self.taken(rooted, younger, path=b"/app"), ("a", Match.PREFIX))
+            self.assertEqual(self.taken(rooted, younger, quirks=False), ("bb", Match.EXACT))
+            problems = Follower(TranslateOptions(), [rooted, younger]).expected().problems
+            (told,) = [one for one in problems if "belongs" in one.message]
+            self.assertEqual((told.name, told.field), ("bb", "spec.rules[0].http.paths[0]"))
+            self.assertIn("belongs to Ingress demo/a, which is older", told.message)
+            other = evolve(younger, key=ObjectKey("other", "bb"))
+            self.assertEqual(self.taken(rooted, other), ("a", Match.EXACT))
+            before = evolve(younger, created="2019-01-01T00:00:00Z")
+            stranger = evolve(before, key=ObjectKey("other", "bb"))
+            self.assertEqual(self.taken(stranger, rooted), ("bb", Match.EXACT))
+            self.assertEqual(self.taken(before, rooted), ("a", Match.EXACT))
+
+    def test_several(self) -> None:
+        """The one of the longest path comes first, of as long ones the last by its letters, whoever is older; the others are told."""
+        for first, second, wins in (
+            (("/b",), ("/c",), "bb"),
+            (("/c",), ("/b",), "a"),
+            (("/b",), ("/a", "/cc"), "bb"),
+            (("/bb",), ("/c",), "a"),
+            (("/b",), ("/é",), "bb"),
+            (("/zz",), ("/é",), "bb"),
+            # The path that both have is the older one's.
+            (("/cc",), ("/b", "/cc"), "a"),
+            (("/",), ("/b",), "bb"),
+            (("/b",), ("/",), "a"),
+            ((), ("/b",), "bb"),
+        ):
+            one = ingress("a", *first, host="a.test", app_root="/one")
+            two = ingress("bb", *second, host="a.test", app_root="/two")
+            self.assertEqual(self.taken(one, two), (wins, Match.EXACT), (first, second))
+            problems = Follower(TranslateOptions(), [one, two]).expected().problems
+            told = [
+                one for one in problems if one.reason == Reason.PATH_CONFLICT and "redirects" in one.message
+            ]
+            self.assertEqual([one.name for one in told], ["bb" if wins == "a" else "a"], (first, second))
+            self.assertIn(f"that of Ingress demo/{wins} comes first, by its path", told[0].message)
+            has_root = "/" in (second if wins == "a" else first)
+            self.assertEqual("app-root" in told[0].field, not has_root, told[0].field)
+            # Each namespace has its own, and the older one has the path.
+            other = evolve(two, key=ObjectKey("other", "bb"))
+            if first:
+                self.assertEqual(self.taken(one, other)[0], "a", (first, second))
+            if "/" not in first:
+                self.assertEqual(self.taken(one, two, quirks=False)[0], "a", (first, second))
+
     def test_app_root_of_another_namespace_in_between(self) -> None:
         """It does not get what the Exact path of an older Ingress lacks for one that is younger still."""
         older = exact("a")
@@ -135,7 +186,7 @@ class AppRootTests(SynchronousTestCase):
         ):
             self.assertEqual(self.taken(older, rooted), ("ccc", Match.EXACT))
             self.assertEqual(self.taken(older, between, rooted), ("a", Match.EXACT))
-            self.assertEqual(self.taken(older, between, rooted, shared=True), ("bb", Match.EXACT))
+            self.assertEqual(self.taken(older, between, rooted, shared=True), ("ccc", Match.EXACT))
 
     def test_exact_path_that_became_a_prefix(self) -> None:
         """Where the Exact path of an older Ingress is left to the prefix of its namespace, which is younger, that has it from the older one on."""
@@ -261,7 +312,7 @@ class AppRootTests(SynchronousTestCase):
         self.assertEqual(self.taken(older, bare, younger, quirks=False), ("bb", Match.EXACT))
         self.assertIsNone(Follower(TranslateOptions(), [older, bare]).expected().table.find(b"a.test", b"/"))
         first = ingress("a", host="a.test", app_root="/bare")
-        self.assertEqual(self.taken(first, younger), ("a", Match.EXACT))
+        self.assertEqual(self.taken(first, ingress("bb", "/c", host="a.test")), ("a", Match.EXACT))
         self.assertEqual(self.taken(first, ingress("bb", "/", host="a.test")), ("bb", Match.PREFIX))
         other = evolve(bare, key=ObjectKey("other", "bb"))
         self.assertIsNone(Follower(TranslateOptions(), [older, other]).expected().table.find(b"a.test", b"/"))
