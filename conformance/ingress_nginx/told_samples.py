@@ -49,7 +49,10 @@ class Seen:
         """
         rules = [rule for placed in self.sample.ingresses for rule in placed.thing["spec"].get("rules", ())]
         host = self.host()
-        of_host = [rule for rule in rules if takes(rule.get("host", ""), host)]
+        # What is for a wildcard is not for a host that has rules itself.
+        of_host = [rule for rule in rules if rule.get("host") == host] or [
+            rule for rule in rules if takes(rule.get("host", ""), host)
+        ]
         is_alias = any(host in value.split(",") for value in self.annotations("server-alias"))
         if is_alias or served(self.ours) - self.default_backends():
             of_host = []

@@ -115,6 +115,12 @@ class ToldTests(SynchronousTestCase):
             # A rule without paths has a way of its own to be told.
             found = rule_of(one, Ask("/b", host=host), answer(404), answer(403))
             self.assertEqual(found, rule, (host, more))
+        wild = placed("/.*", default="b", use_regex="true")
+        wild.thing["spec"]["rules"][0]["host"] = "*.HOST"
+        self.assertEqual(rule_of(wild, Ask("/x", host="a.HOST"), answer(404), answer(403)), "")
+        wild.thing["spec"]["rules"] += placed("/a/b").thing["spec"]["rules"]
+        wild.thing["spec"]["rules"][1]["host"] = "a.HOST"
+        self.assertEqual(rule_of(wild, Ask("/x", host="a.HOST"), answer(404), answer(403)), "is_rest")
         one = placed("/b", default="b")
         one.thing["spec"]["rules"].append({"host": "a.HOST"})
         for service, rule in (("a", ""), ("b", "is_rest")):
