@@ -225,7 +225,8 @@ def is_root_of_expressions(seen: Seen) -> bool:
     # Who has the root that nobody wrote is the default backend of the oldest Ingress.
     is_other_root = served(seen.reference) <= seen.default_backends()
     is_nobody_there = bool(roots) and seen.ours.got.status == 503 and not seen.ours.arrivals
-    return asked_for and is_other_root and (bool(there & served(seen.ours)) or is_nobody_there)
+    is_sent = bool(roots) and urlsplit(location(seen.ours)).hostname in ELSEWHERE
+    return asked_for and is_other_root and (bool(there & served(seen.ours)) or is_nobody_there or is_sent)
 
 
 def is_prefix_told(seen: Seen) -> bool:
@@ -253,16 +254,27 @@ def is_alias_of_several(seen: Seen) -> bool:
     return nobody is seen.reference or not may_take(seen)
 
 
+def is_alias_of_two_hosts(seen: Seen) -> bool:
+    """An alias that Ingresses of different hosts ask for: here the oldest gets it, there the first host of the alphabet."""
+    asking = [hosts for hosts, aliases in _aliases(seen) if seen.host() in aliases]
+    return any(hosts != asking[0] for hosts in asking)
+
+
+def _aliases(seen: Seen) -> list[tuple[set[str], list[str]]]:
+    """The hosts of the rules of each Ingress that has aliases, and these."""
+    return [
+        ({rule.get("host", "") for rule in placed.thing["spec"].get("rules", ())}, value.split(","))
+        for placed in seen.sample.ingresses
+        if (value := placed.thing["metadata"]["annotations"].get(f"{PREFIX}server-alias"))
+    ]
+
+
 def _is_left_to_others(seen: Seen, alias: str) -> bool:
     """Whether *alias* may be skipped for one host, and be another's then.
 
     Who asks for it has a host of which another Ingress that has aliases has rules, too, and several hosts; or there is a wildcard above it.
     """
-    asking = [
-        ({rule.get("host", "") for rule in placed.thing["spec"].get("rules", ())}, value.split(","))
-        for placed in seen.sample.ingresses
-        if (value := placed.thing["metadata"]["annotations"].get(f"{PREFIX}server-alias"))
-    ]
+    asking = _aliases(seen)
     hosts_of_rules = {
         rule.get("host", "")
         for placed in seen.sample.ingresses
@@ -315,6 +327,7 @@ RULES: tuple[tuple[Callable[[Seen], bool], str], ...] = (
     (is_root_of_expressions, documents.EXPRESSIONS),
     (is_prefix_told, "docs/annotations.md#annotations-what-each-of-them-does"),
     (is_alias_of_several, "docs/further-hosts.md#server-alias"),
+    (is_alias_of_two_hosts, "docs/further-hosts.md#whose-they-are"),
     (is_empty_rule, "docs/problems.md#problems"),
     (is_redirect_without_path, "docs/redirects.md#to-elsewhere"),
     (is_below_wildcard, documents.REDIRECTING),

@@ -252,6 +252,23 @@ class ToldTests(SynchronousTestCase):
             told = told_samples.told(seen, ask, answer(200, "b"), answer(404), different)
             self.assertEqual(told.partition("(")[2].rstrip(")"), rule, target)
 
+    def test_alias_of_two_hosts(self) -> None:
+        """Of which each has an Ingress that asks for it; it is nobody's where neither does."""
+        one, other = placed(server_alias="alias.HOST"), placed(server_alias="alias.HOST,other.HOST")
+        other.thing["spec"]["rules"][0]["host"] = "www.HOST"
+        for ingresses, host, rule in (
+            ((one, other), "alias.HOST", "is_alias_of_two_hosts"),
+            ((one, other), "other.HOST", ""),
+            ((one, other), "HOST", ""),
+            ((one,), "alias.HOST", ""),
+        ):
+            ask = Ask("/a", host=host)
+            different = (Difference("answer.status", "", ""),)
+            told = told_samples.told(
+                Sample("s", ingresses, (ask,)), ask, answer(200, "a"), answer(404), different
+            )
+            self.assertEqual(told.partition("(")[2].rstrip(")"), rule, host)
+
     def test_alias_of_several_hosts(self) -> None:
         """Where another Ingress' aliases count for one of them, the alias is of the next one there, or of a wildcard."""
         one, other = placed(server_alias="alias.HOST"), placed(server_alias="other.HOST")
@@ -287,6 +304,9 @@ class ToldTests(SynchronousTestCase):
         self.assertEqual(rule_of(root, Ask(), answer(404), answer(200, "a")), "is_root_of_expressions")
         self.assertEqual(rule_of(root, Ask(), answer(404), answer(503)), "is_root_of_expressions")
         self.assertEqual(rule_of(root, Ask(), answer(200, "b"), answer(200, "a")), "")
+        sent = answer(302, location="https://now.test/y")
+        self.assertEqual(rule_of(root, Ask("/b/"), answer(404), sent), "is_root_of_expressions")
+        self.assertEqual(rule_of(placed("/", use_regex="true"), Ask("/b/"), answer(404), sent), "")
         rested = placed("/", "Exact", "b", use_regex="true")
         self.assertEqual(rule_of(rested, Ask(), answer(200, "b"), answer(200, "a")), "is_root_of_expressions")
         what = "endpoint.a.field.x-forwarded-prefix"
