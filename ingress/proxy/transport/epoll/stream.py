@@ -361,10 +361,8 @@ class StreamTransport(SplicedSocket, Speaker, Sender):
         if self._out:
             self._wait_behind(octets)
             self._tell_if_full()
-        elif not self._epoll_set.in_batch:
-            self._send(octets)
         elif self._fresh:
-            # Put together once, and not again with each answer of a turn.
+            # Also behind a batch: what was gathered as a turn ended waits for the next one.  And put together once, not again with each answer.
             if self._more is None:
                 self._more = [self._fresh, octets]
                 self._fresh_size = len(self._fresh) + len(octets)
@@ -373,6 +371,8 @@ class StreamTransport(SplicedSocket, Speaker, Sender):
                 self._fresh_size += len(octets)
             if self._fresh_size > HIGH_WATER:
                 self.send_fresh()
+        elif not self._epoll_set.in_batch:
+            self._send(octets)
         else:
             self._fresh = octets
             if self._gathers:

@@ -160,6 +160,31 @@ class BatchTests(BatchCase):
         self.epoll_set.doRead()
         self.assertEqual((bursts[BURST:], burst.calls), ([False], []))
 
+    def test_gathered_behind_the_turn(self) -> None:
+        """What is gathered when a turn has ended waits for the next one, and what is written before that goes behind it."""
+        gathering, far = self.connect(Recorder())
+        gathering.gather_writes()
+
+        class Ending:
+            """Is followed, at the end of its turn, by what somebody else writes."""
+
+            def ready(inner, events: int) -> None:  # noqa: N805 - "self" is the test here
+                """Nothing: it has no socket."""
+
+            def failed(inner, failure: Failure) -> None:  # noqa: N805 - "self" is the test here
+                """Nothing."""
+
+            def send_fresh(inner) -> None:  # noqa: N805 - "self" is the test here
+                """The turn ends."""
+                self.epoll_set.later(lambda: gathering.write(b"first, "))
+
+        self.epoll_set.mark_for_turn(Ending())
+        self.epoll_set.call_in_batch(lambda: None)
+        # As a timer does.
+        gathering.write(b"second")
+        self.reactor.advance(0)
+        self.assertEqual(far.recv(100), b"first, second")
+
     def test_in_time_for_a_burst(self) -> None:
         """Who has said something by the end of a burst is answered before what follows it."""
         sent: list[bytes] = []
