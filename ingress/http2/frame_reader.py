@@ -169,7 +169,7 @@ class FrameReader:
         octets = self._unread + (received[:behind] if behind else received) if self._unread else received
         if self._preface:
             octets = self._behind_preface(octets)
-        at = 0
+        at = useful = 0
         size = len(octets)
         last = size - FRAME_HEAD_BYTES
         view: memoryview | None = None
@@ -219,7 +219,7 @@ class FrameReader:
                         self.pass_on_all(sink)
                         if self.is_closed:
                             break
-                    budget.useful += length
+                    useful += length
                     self.work_left -= FRAME_WORK
                     try:
                         sink.block_received(stream_id, octets[begin:end], flags & END_STREAM != 0)
@@ -258,7 +258,7 @@ class FrameReader:
                     body = _unpadded(bytes(body))
                 ended = flags & END_STREAM != 0
                 if body:
-                    budget.useful += len(body)
+                    useful += len(body)
                     if budget.frames < PURSE:
                         budget.frames += 1
                 elif not ended:
@@ -309,7 +309,8 @@ class FrameReader:
             if self._large is not None:
                 self.has_more = True
             self._unread = octets[at:] + received[behind:] if behind else octets[at:]
-            self._budget.check_use()
+            budget.useful += useful
+            budget.check_use()
 
     def gather_bodies(self, received: memoryview) -> int:
         """Gather what *received* begins with, as far as that is whole frames of bodies; return how many bytes it was.
