@@ -177,7 +177,7 @@ class OwnDataPlane:
     *refused* is told which listeners cannot be opened and why, *rules* say which addresses tenants may choose,
     *yielding* knows of threads that let requests go before, *socket_of* finds sockets that listen already, *part* is what
     it has of what several workers have together, *tls* what it has inherited with them, *caps* say what this process may have, and turns, of which each
-    listener has a *new_turn*, which connections are its own where other workers have the same sockets.
+    listener has a *new_turn*, which connections are its own where other workers have the same sockets.  *slices* (else *reactor*) gives time to what snapshots bring about.
     """
 
     log = Logger()
@@ -196,6 +196,7 @@ class OwnDataPlane:
         new_turn: NewTurn | None = None,
         tls: InheritedTls | None = None,
         failed: Callable[[Record], None] = lambda record: None,
+        slices: Any = None,
     ) -> None:
         self._tls = tls
         self._bases: Bases | None = None
@@ -218,7 +219,7 @@ class OwnDataPlane:
             reopen=output.reopen,
             from_thread=lambda call: reactor.callFromThread(call),
         )
-        groups = usable_groups(settings.tls_groups)
+        self._groups = groups = usable_groups(settings.tls_groups)
         self._upstream_contexts = UpstreamContexts(groups, reactor)
         self._network = network_for(
             reactor, settings.use_epoll, rules or AddressRules(), yielding, self._upstream_contexts
@@ -270,7 +271,7 @@ class OwnDataPlane:
             computer=self._computing,
             secret=part.secret,
         )
-        chains = Chains(reactor, services, settings.filters)
+        chains = Chains(slices or reactor, services, settings.filters)
         self._new_resource = partial(IngressProxyResource, reactor, rotations, chains, states, random)
         self._resource = self._new_resource()
         self._resource.answers_health_checks = True
@@ -312,7 +313,6 @@ class OwnDataPlane:
         )
         self._memory = MemoryWatch(reactor, own_memory(), self._memory_is)
         self._memory.marks.near_share = serving.overload_memory_percent / 100
-        self._groups = groups
         self._tables = ServedTables(self._resource, self._new_resource, reactor)
         network = self._network
         self._udp = UdpSessions(self._site, network.sockets, network.find_address, self._udp_sessions(limits))

@@ -53,6 +53,7 @@ from ingress.process.caps.caps import caps_of_system, connections_fitting, tell_
 from ingress.process.caps.memory_watch import own_memory
 from ingress.process.lag_watch import LagWatch
 from ingress.process.logs.program_log import ProgramLog
+from ingress.process.one_each_turn import OneEachTurn
 from ingress.process.systemd.sockets import HandedOver
 from ingress.process.version import running_code, running_version
 from ingress.proxy.listening.listeners import listen
@@ -152,6 +153,7 @@ class IngressService(Service):
         api_server = as_api_server(settings, source)
         if api_server is not None:
             addresses, yielding = api_server.addresses, api_server.yielding
+        slices = OneEachTurn(reactor) if api_server is None else api_server.slices
         self._options = OptionsInForce(
             settings, given, reactor, api_server, self._handed_over, options, own_node(settings)
         )
@@ -168,6 +170,7 @@ class IngressService(Service):
                 failed=Failures(
                     self._rings.failures, reactor.seconds, now, shows_queries=settings.show_queries
                 ).ended,
+                slices=slices,
             )
         else:
             # A megabyte of modules, for who asks for workers.
@@ -193,7 +196,7 @@ class IngressService(Service):
             store,
             self._options.translation(settings),
             self._publish,
-            reactor,
+            slices,
             self._metrics,
             now,
             self._reporting,

@@ -17,13 +17,21 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.admission.reviews import REST_SECONDS
 from ingress.cluster.source import Sink
 from ingress.errors import StartError
-from ingress.model.cluster.objects import Kind, Projection
+from ingress.model.cluster.objects import (
+    EndpointSlice,
+    Kind,
+    ObjectKey,
+    Projection,
+    Service,
+    ServicePort,
+    SlicePort,
+)
 from ingress.service import IngressService
 from ingress.settings import Settings, translate_options
 from tests.admission.asking import ingress, posted, review
 from tests.admission.site_case import PEER, answers, response
 from tests.fakes.serving import logged_to
-from tests.translate.following import asking
+from tests.translate.following import asking, batch
 
 
 class ScriptedSource:
@@ -152,6 +160,27 @@ class StartTests(ServiceCase):
         self.source.is_amid = False
         self.reactor.advance(0.1)
         self.assertEqual(service._current().route_count, 1)
+        self.stop(service)
+
+    def test_one_slice_at_a_time(self) -> None:
+        """What changes of objects bring about, a round and endpoints to be found, has one call in a turn of the reactor."""
+        self.start(service := self.make())
+        assert self.source.sink is not None
+        one = asking("shop", "shop.test")
+        key = ObjectKey("demo", "web")
+        web = Service(key, ports=(ServicePort("http", 80, 8080),))
+        found = EndpointSlice(key, key, ports=(SlicePort("http", 8080),), ready=("10.0.0.1",))
+        self.source.sink.changed(batch(one, web))
+        self.reactor.pump([0.1] * 10)
+        self.assertEqual(service._current().route_count, 1)
+        known = [*self.reactor.getDelayedCalls()]
+        self.source.sink.changed(batch(asking("shop", "other.test"), found))
+        begun = [call for call in self.reactor.getDelayedCalls() if call not in known]
+        self.assertEqual([call.getTime() for call in begun], [self.reactor.seconds()])
+        self.reactor.pump([0.1] * 10)
+        (state,) = service._current().backends.values()
+        self.assertEqual(list(map(str, state.endpoints)), ["10.0.0.1:8080"])
+        self.assertEqual([route.host for route in service._current().routes()], ["other.test"])
         self.stop(service)
 
     def test_source_that_cannot_work(self) -> None:

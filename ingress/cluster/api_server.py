@@ -40,6 +40,7 @@ from ingress.cluster.watching.reflector import Receiver, Reflector, reflector_na
 from ingress.metrics.series.watch import WatchMetrics
 from ingress.model.cluster.label_selectors import LabelSelector
 from ingress.model.cluster.objects import Kind, ObjectKey
+from ingress.process.one_each_turn import OneEachTurn
 from ingress.process.yielding import YieldToTraffic
 from ingress.translate.annotation_reading import needs_of_options
 from ingress.translate.options import TranslateOptions
@@ -134,6 +135,8 @@ class ApiServerSource:
         """What all who ask this API server say together when it is away."""
         self.yielding = YieldToTraffic()
         """What the threads hold while they decode."""
+        self.slices = OneEachTurn(reactor)
+        """Who has a slice next of what changes of objects bring about: taking them over, and all that follows."""
         self._watched = {read.kind: WatchedObjects() for read in REFERRED_TO}
         self._delta_queue: DeltaQueue | None = None
         # What is referred to, each kind in front of the next; and what reads it by name.
@@ -174,7 +177,7 @@ class ApiServerSource:
             ),
             (reflector_name(*scope) for scope in (*self._scopes, *self._secret_scopes)),
             self._progressed,
-            soon=lambda deliver: self._reactor.callLater(0, deliver),
+            soon=lambda deliver: self.slices.callLater(0, deliver),
         )
         Thread(target=self._load, args=(started,), name="ingress credentials", daemon=True).start()
         return started

@@ -5,8 +5,8 @@
     its interpreter       interpreter.py, garbage_collection.py (the collector), reachable.py (what lives)
     time                  steady_time.py (the reactor's clock), timestamps.py (dates in logs)
     is it late?           lateness.py, lag_watch.py
-    long work             in_slices.py (slices in the reactor), computing.py (threads), yielding.py (traffic goes first),
-                          interruption.py (breaks off what blocks)
+    long work             in_slices.py (slices in the reactor), one_each_turn.py (whose is next), computing.py (threads),
+                          yielding.py (traffic goes first), interruption.py (breaks off what blocks)
     several processes     control_channel.py, framing.py (what they say), shared/ (the memory that they share)
     what it says          logs/
 

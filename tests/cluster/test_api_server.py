@@ -3,6 +3,7 @@
 import json
 import random
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from threading import current_thread
 from time import monotonic
@@ -10,6 +11,7 @@ from typing import Any
 
 import yaml
 from twisted.internet.defer import Deferred
+from twisted.internet.interfaces import IDelayedCall
 from twisted.internet.task import deferLater
 
 from ingress.annotations import annotations
@@ -68,6 +70,21 @@ class SyncTests(SourceTestCase):
         self.server.delete("Service", "web", "shop")
         await self.until(lambda: not content.names())
         await self.arrives(content, "new")
+
+    async def test_slices(self) -> None:
+        """What the threads have read is taken over in turns of the reactor of which each has one slice, of whatever else there is to do."""
+        content = await self.synced()
+        assert isinstance(self.running, ApiServerSource)
+        asked: list[float] = []
+        call_later = self.running.slices.callLater
+
+        def noted(delay: float, call: Callable[[], object]) -> IDelayedCall:
+            asked.append(delay)
+            return call_later(delay, call)
+
+        self.patch(self.running.slices, "callLater", noted)
+        await self.arrives(content, "new")
+        self.assertEqual(set(asked), {0})
 
     async def test_what_is_called(self) -> None:
         """Nothing is called but what the table of kinds says, and all of that is."""

@@ -1,0 +1,69 @@
+"""Of all that takes long, one slice in each turn of the reactor, however many have something to do.
+
+The reactor makes all calls that are due before it looks again whether anybody has asked for anything.  While objects change by the
+thousand, several go on at once: what comes from threads is taken over, a round is translated, endpoints are found, and it is told
+what changed.  Each of them has its slice, and a request that came meanwhile waits for the sum of them; and once more on its
+way back.  Here they stand in a line, and who comes again goes to its end.
+"""
+
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from twisted.internet.base import DelayedCall
+from twisted.internet.interfaces import IDelayedCall, IReactorTime
+from zope.interface import implementer
+
+
+@implementer(IReactorTime)
+class OneEachTurn:
+    """Time as *reactor* has it; but of what is to be called at once, each has a turn to itself."""
+
+    def __init__(self, reactor: IReactorTime) -> None:
+        self._reactor = reactor
+        self._waiting: deque[DelayedCall] = deque()
+        self._is_called = False
+
+    def __repr__(self) -> str:
+        return f"<OneEachTurn {len(self._waiting)} waiting>"
+
+    def seconds(self) -> float:
+        """Return the reactor's time."""
+        now: float = self._reactor.seconds()
+        return now
+
+    def callLater(
+        self, delay: float, callable: Callable[..., object], *args: object, **kwargs: object
+    ) -> IDelayedCall:
+        """Call after *delay* seconds; without any in the next turn in which nobody is before it, and then it may be cancelled, not put off."""
+        if delay > 0:
+            later: IDelayedCall = self._reactor.callLater(delay, callable, *args, **kwargs)
+            return later
+        now = self.seconds()
+        call = DelayedCall(now, callable, args, kwargs, self._waiting.remove, _stay, self.seconds)
+        self._waiting.append(call)
+        self._call_soon()
+        return call
+
+    def getDelayedCalls(self) -> list[IDelayedCall]:
+        """Return what the reactor is to call, and what waits for its turn."""
+        return [*self._reactor.getDelayedCalls(), *self._waiting]
+
+    def _call_soon(self) -> None:
+        if self._waiting and not self._is_called:
+            self._is_called = True
+            self._reactor.callLater(0, self._turn)
+
+    def _turn(self) -> None:
+        self._is_called = False
+        if not self._waiting:
+            return  # All were cancelled.
+        call = self._waiting.popleft()
+        # Before it: it may raise.
+        self._call_soon()
+        call.called = 1
+        call.func(*call.args, **call.kw)
+
+
+def _stay(call: Any) -> None:
+    """What is called in a turn or two is not put off."""
