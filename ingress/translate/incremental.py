@@ -301,8 +301,8 @@ class Translation:
                 yield from self._attached.rejected(name, NONE_REJECTED)
                 del self._tables[name]
                 del self._members[name]
-            elif name != MAIN:
-                # Of hundreds of tables, one a step.
+            else:
+                # Of hundreds of tables, one a step; and what is put together for the main one is a step by itself.
                 table.finish()
                 yield
         yield from self._look_beside()

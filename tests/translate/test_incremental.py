@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -22,6 +23,7 @@ from ingress.model.cluster.objects import (
 )
 from ingress.model.cluster.problems import Problem, Reason
 from ingress.model.stepwise import finished
+from ingress.routing.table import HostRoutes, RouteTable
 from ingress.translate.endpoints.backends import service_key
 from ingress.translate.endpoints.endpoint_rules import API_SERVER
 from ingress.translate.options import TranslateOptions
@@ -34,6 +36,7 @@ from ingress.translate.readers.ingress.objects import (
 )
 from ingress.translate.self_check import differences
 from ingress.translate.translate import translate
+from tests.fakes.plain_code import need_plain_code
 from tests.properties import examples
 from tests.translate.badges import BADGES, OPERATORS_BADGES
 from tests.translate.following import (
@@ -270,6 +273,25 @@ class StepTests(SynchronousTestCase):
             follower.work(1)
             done += 1
         return done
+
+    def test_table(self) -> None:
+        """The last step, in which the snapshot is made, does not put the table together as well."""
+        need_plain_code("calls of compiled functions are not seen")
+        patched = RouteTable.patched
+        done = 0
+        made_in: list[int] = []
+
+        def noted(table: RouteTable, changes: Mapping[str, HostRoutes | None]) -> RouteTable:
+            made_in.append(done)
+            return patched(table, changes)
+
+        self.patch(RouteTable, "patched", noted)
+        follower = Follower(TranslateOptions(), [_on((IngressRule("a.test", _paths(1)),))])
+        while follower.round is not None or not done:
+            done += 1
+            follower.work(1)
+        self.assertEqual(len(made_in), 1)
+        self.assertLess(made_in[0], done)
 
     def test_many_hosts(self) -> None:
         """Nobody looks through all hosts of an Ingress for each of them, neither when it comes nor when it changes."""
