@@ -85,9 +85,12 @@ class UdpCase(RawCase):
         self, address: str = "127.0.0.1", port: UdpPort | None = None, source: str = ""
     ) -> DatagramClient:
         """Return a client of the port."""
-        client = DatagramClient((port or self.port).number, address, source)
-        self.peers.append(client)
-        return client
+        while True:
+            client = DatagramClient((port or self.port).number, address, source)
+            self.peers.append(client)
+            # A socket of IPv4 may be given the number of a port of IPv6: what comes from there is taken for our own.
+            if client.name[1] not in self.udp.ports:
+                return client
 
     async def ask(self, client: DatagramClient, datagram: bytes) -> bytes:
         """Say *datagram*; return the next answer."""
