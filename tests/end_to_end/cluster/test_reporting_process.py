@@ -7,7 +7,7 @@ import signal
 from typing import Any
 
 from tests.end_to_end.cluster.test_watch_process import HOST, WatchProcessCase
-from tests.end_to_end.end_to_end_case import AT_ONCE, PATIENCE
+from tests.end_to_end.end_to_end_case import PATIENCE
 from tests.fakes.apiserver.access import Grant
 from tests.fakes.apiserver.calls import Call
 from tests.fakes.apiserver.faults import Delay, Hang
@@ -133,7 +133,7 @@ class TakeoverTests(ReportingCase):
         self.assertEqual((await self.get(first[1], "/healthz"))[0], 200)
         # One signal asks to stop, the next one not to wait.
         first[0].signal(signal.SIGTERM)
-        self.assertEqual(await first[0].end().addTimeout(AT_ONCE, self.reactor), 0)
+        self.assertEqual(await self.end_at_once(first[0]), 0)
 
     async def test_stalled(self) -> None:
         """A leader that stood still for longer than its lease writes nothing when it goes on."""

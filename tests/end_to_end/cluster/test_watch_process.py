@@ -11,7 +11,7 @@ import yaml
 from twisted.internet.defer import Deferred
 
 from ingress.history.problem_log import SETTLE_SECONDS
-from tests.end_to_end.end_to_end_case import AT_ONCE, NO_ANSWER, PATIENCE, EndToEndCase
+from tests.end_to_end.end_to_end_case import NO_ANSWER, PATIENCE, EndToEndCase
 from tests.fakes.apiserver.faults import Answer, Delay, Hang, RawBody
 from tests.fakes.apiserver.kubeconfig import kubeconfig
 from tests.fakes.apiserver.server import ApiServer
@@ -58,7 +58,7 @@ class WatchProcessCase(EndToEndCase):
     async def end(self, controller: ControllerProcess) -> None:
         """SIGTERM ends the controller at once, with status 0 and nothing that went wrong in the log."""
         controller.signal(signal.SIGTERM)
-        self.assertEqual(await controller.end().addTimeout(AT_ONCE, self.reactor), 0)
+        self.assertEqual(await self.end_at_once(controller), 0)
         self.assertEqual(controller.errors, b"")
         self.assertEqual(controller.faults(), [])
 

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import grpc
 from twisted.internet.defer import Deferred
 
-from tests.end_to_end.end_to_end_case import AT_ONCE, PATIENCE, EndToEndCase
+from tests.end_to_end.end_to_end_case import PATIENCE, EndToEndCase
 from tests.fakes.certificates import issue, make_authority
 from tests.fakes.objects import NAMESPACE, ingress_object, secret_object, service_object
 from tests.fakes.peers.grpc_upstreams import GrpcClient, GrpcUpstream, in_thread
@@ -341,7 +341,7 @@ class GrpcServerTests(GrpcProcessCase):
         self.assertIsNone(self.controller.status)
         conversation.say(None)
         self.assertEqual(await conversation.outcome, "OK")
-        self.assertEqual(await self.controller.end().addTimeout(AT_ONCE, self.reactor), 0)
+        self.assertEqual(await self.end_at_once(self.controller), 0)
         self.assertEqual(self.controller.errors, b"")
 
 
