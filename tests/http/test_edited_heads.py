@@ -158,7 +158,8 @@ class AnswerChangeTests(SynchronousTestCase):
             return process_time() - before
 
         bound = 20 * max(seconds(20), 0.0002)
-        self.assertLess(seconds(2000), bound)
+        # What a machine does in between makes some longer.
+        self.assertLess(min(seconds(2000) for _ in range(5)), bound)
         change = AnswerChange(answer(b"A: 1\r\na: 2\r\nB:\t3 \r\n"), False)
         for number in range(12):
             self.assertEqual(

@@ -54,7 +54,7 @@ class LineSplitterTests(SynchronousTestCase):
             return process_time() - before
 
         line = b"x" * 99 + b"\n"
-        bound = 100 * max(seconds([line * 1000]), 0.0005)
-        self.assertLess(seconds([line * 20000]), bound)
-        bound = 100 * max(seconds([b"x" * 10] * 1000), 0.0005)
-        self.assertLess(seconds([b"x" * 10] * 20000), bound)
+        for few, many in (([line * 1000], [line * 20000]), ([b"x" * 10] * 1000, [b"x" * 10] * 20000)):
+            bound = 100 * max(seconds(few), 0.0005)
+            # What a machine does in between makes some longer.
+            self.assertLess(min(seconds(many) for _ in range(5)), bound)

@@ -39,7 +39,8 @@ class FieldTests(SynchronousTestCase):
             return process_time() - before
 
         bound = 20 * max(seconds(20), 0.0002)
-        self.assertLess(seconds(2000), bound)
+        # What a machine does in between makes some longer.
+        self.assertLess(min(seconds(2000) for _ in range(5)), bound)
 
 
 class WireTests(SynchronousTestCase):
