@@ -18,7 +18,9 @@ from tests.tracing.raw_collector import Collector, TLSProxy
 HEAD = b"HTTP/1.1 200 OK\r\n"
 PIECE = b"10000\r\n" + bytes(65536) + b"\r\n"
 SECONDS = 0.3
-MOST_SECONDS = 5.0
+LONG = 1500
+"""So many octets one after the other take a minute and a half."""
+MOST_SECONDS = 60.0
 """Far more than an exchange may take, and far less than what the collectors here would."""
 
 
@@ -49,11 +51,11 @@ class BoundedTests(SynchronousTestCase):
     def test_slow(self) -> None:
         """An answer that comes octet by octet ends with the time for it, be it slow from the first line on or its body alone."""
         for head, rest in (
-            (b"", HEAD + b"X: " + bytes(100)),
-            (HEAD, b"X: " + b"x" * 100),
-            (HEAD + b"Content-Length: 100\r\n\r\n", bytes(100)),
-            (HEAD + b"Connection: close\r\n\r\n", bytes(100)),
-            (HEAD + b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\nx\r\n" * 20),
+            (b"", HEAD + b"X: " + bytes(LONG)),
+            (HEAD, b"X: " + b"x" * LONG),
+            (HEAD + b"Content-Length: %d\r\n\r\n" % LONG, bytes(LONG)),
+            (HEAD + b"Connection: close\r\n\r\n", bytes(LONG)),
+            (HEAD + b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\nx\r\n" * LONG),
         ):
             collector = self.collector()
             collector.will_say(collector.slowly(head, rest))
@@ -74,14 +76,18 @@ class BoundedTests(SynchronousTestCase):
         """So it is over TLS, also inside of that of a proxy."""
         context = self.tls()
         for by_proxy in (False, True):
-            collector = self.collector(tls=context)
-            collector.will_say(collector.slowly(HEAD + b"Content-Length: 100\r\n\r\n", bytes(100)))
-            if by_proxy:
-                proxy = TLSProxy(context, collector.port)
-                self.addCleanup(proxy.stop)
-                self.session.proxies = {"https": proxy.url}
-            # Two handshakes are before that.
-            self.assertRaises(Timeout, self.post, collector.url, 3 * SECONDS)
+            seconds, was_answered = SECONDS, False
+            # Two handshakes are before that, which take a busy machine longer.
+            while not was_answered:
+                seconds *= 3
+                collector = self.collector(tls=context)
+                collector.will_say(collector.slowly(HEAD + b"Content-Length: %d\r\n\r\n" % LONG, bytes(LONG)))
+                if by_proxy:
+                    proxy = TLSProxy(context, collector.port)
+                    self.addCleanup(proxy.stop)
+                    self.session.proxies = {"https": proxy.url}
+                self.assertRaises(Timeout, self.post, collector.url, seconds)
+                was_answered = collector.sent > 0
             self.assertEqual(collector.connections, 1)
 
     def test_endless(self) -> None:
@@ -107,7 +113,7 @@ class BoundedTests(SynchronousTestCase):
         """The time is for each exchange, also where its connection is that of the one before."""
         collector = self.collector()
         collector.will_say(
-            (HEAD + b"Content-Length: 2\r\n\r\n", b"{}"), collector.slowly(HEAD, b"X: " + b"x" * 100)
+            (HEAD + b"Content-Length: 2\r\n\r\n", b"{}"), collector.slowly(HEAD, b"X: " + b"x" * LONG)
         )
         self.assertEqual(self.post(collector.url, MOST_SECONDS), 200)
         self.assertRaises(Timeout, self.post, collector.url)
