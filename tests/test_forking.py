@@ -25,7 +25,7 @@ from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from tests.forking import FileObserver, Fork, Refreezing, begin_anew, fork_processes
 
-PATIENCE = 30.0
+PATIENCE = 60.0
 
 
 class Told(ProcessProtocol):

@@ -19,7 +19,7 @@ from attrs import define, frozen
 from bench.setup.errors import BenchError
 
 HOST = "127.0.0.1"
-READY_SECONDS = 30.0
+READY_SECONDS = 60.0
 STOP_SECONDS = 10.0
 POLL_SECONDS = 0.05
 # Also where this process ends without a word, so that leaving ``with`` blocks is not to be counted on.

@@ -13,7 +13,7 @@ from tests.fakes.processes import free_port
 
 
 def _ask(address: str, port: int, path: str, host: str) -> tuple[int, bytes]:
-    connection = http.client.HTTPConnection(address, port, timeout=20)
+    connection = http.client.HTTPConnection(address, port, timeout=60)
     try:
         connection.request("GET", path, headers={"Host": host} if host else {})
         answer = connection.getresponse()

@@ -199,12 +199,12 @@ class ProcessTests(SynchronousTestCase):
         line = process.stdout.readline()
         found = re.fullmatch(r"whoami pod-1 answers on 127\.0\.0\.1:(\d+)\n", line)
         assert found is not None, line
-        with socket.create_connection(("127.0.0.1", int(found[1])), timeout=10) as connection:
+        with socket.create_connection(("127.0.0.1", int(found[1])), timeout=60) as connection:
             connection.sendall(b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
             with connection.makefile("rb") as answered:
                 self.assertIn(b"name: pod-1\n", answered.read())
         process.send_signal(signal.SIGTERM)
-        self.assertEqual(process.wait(10), 0)
+        self.assertEqual(process.wait(60), 0)
 
     def test_port_in_use(self) -> None:
         """A port that is taken is one line on standard error and status 1."""

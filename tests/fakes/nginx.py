@@ -11,7 +11,7 @@ from time import monotonic
 
 from twisted.trial.unittest import SkipTest, SynchronousTestCase
 
-PATIENCE = 30.0
+PATIENCE = 60.0
 """Seconds in which it must listen; generous, because the machine may be busy."""
 
 _pause = Event().wait

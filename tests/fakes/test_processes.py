@@ -15,7 +15,7 @@ from twisted.trial.unittest import SynchronousTestCase, TestCase
 from tests.fakes.fork_server import ROOT, ForkServer
 from tests.fakes.processes import ControllerProcess
 
-PATIENCE = 30.0
+PATIENCE = 60.0
 
 
 class ForkedTests(TestCase):

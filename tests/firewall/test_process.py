@@ -29,7 +29,7 @@ from ingress.model.exchanges.firewall import (
 
 PROGRAM = "tests.firewall.fake_library"
 RULES = RuleSet(("SecRuleEngine On",), blocks=True)
-PATIENCE = 30.0
+PATIENCE = 60.0
 
 
 def request(target: bytes, stays: bool = False, body: bytes = b"") -> InspectedRequest:

@@ -175,7 +175,7 @@ class LogTests(RunningOptionsCase):
         self.start(says_access_log=False)
         with TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as collector:
             collector.bind(f"{folder}/log")
-            collector.settimeout(20)
+            collector.settimeout(60)
             self.say(access_log=f"syslog:{folder}/log,tag=edge", access_log_format="json")
             self.ask(GET.replace(b"shop", b"nobody"))
             self.reactor.advance(1)

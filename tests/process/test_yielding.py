@@ -8,7 +8,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.process.yielding import MAX_RESTS, REST_SECONDS, YieldToTraffic
 
-PATIENCE_SECONDS = 30.0
+PATIENCE_SECONDS = 60.0
 
 
 class RightOfWayTests(SynchronousTestCase):

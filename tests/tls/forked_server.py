@@ -17,7 +17,7 @@ from ingress.tls.bases import BaseRow, Bases, InheritedTls
 from ingress.tls.binding import is_resumed, put_on_socket
 from ingress.tls.contexts import ServerContexts
 
-_PATIENCE = struct.pack("ll", 10, 0)
+_PATIENCE = struct.pack("ll", 60, 0)
 
 
 class SetClock:

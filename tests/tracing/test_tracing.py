@@ -25,7 +25,7 @@ from tests.tracing.test_export_thread import WAIT
 
 HEAD = parse_request_head(b"GET / HTTP/1.1\r\nHost: a.test")
 ON = TracingSettings("http://collector.test/v1/traces", ratio=1.0, delay_seconds=0.01)
-PATIENCE_SECONDS = 30.0
+PATIENCE_SECONDS = 60.0
 
 
 class Sender:

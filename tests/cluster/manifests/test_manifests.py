@@ -21,7 +21,7 @@ from ingress.model.cluster.label_selectors import LabelRequirement, LabelSelecto
 from ingress.model.cluster.objects import Batch, Kind, ObjectId, ObjectKey, Projection, Service
 
 PREFIX = "nginx.ingress.kubernetes.io"
-PATIENCE_SECONDS = 10.0
+PATIENCE_SECONDS = 60.0
 
 
 def text_of(name: str, port: int = 80) -> str:

@@ -33,8 +33,8 @@ class RefusalTests(ReflectorTestCase):
         self.script.answers.append([asked.set, self.reflector.stop])
         self.reflector.start()
         self.reflector.rouse()
-        self.assertTrue(asked.wait(5))
-        self.assertTrue(self.reflector.join(5))
+        self.assertTrue(asked.wait(30))
+        self.assertTrue(self.reflector.join(30))
         # The end of the thread closes the connection, which is the same object here.
         self.script.open_answers += 1
 

@@ -249,7 +249,7 @@ class BesideNginxTests(SynchronousTestCase):
 
     def asked_of_nginx(self, host: str, asked: Asked) -> tuple[int, list[tuple[str, str]], bytes]:
         """Status, fields and body of nginx's answer."""
-        connection = HTTPConnection("127.0.0.1", self.port, timeout=10)
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=60)
         try:
             connection.request(asked.method, asked.target, headers={"Host": host, **asked.fields})
             answer = connection.getresponse()

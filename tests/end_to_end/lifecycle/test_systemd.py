@@ -412,7 +412,7 @@ def listens(port: int) -> bool:
 def ask(address: Any, family: socket.AddressFamily) -> bytes:
     """Return the answer to a request."""
     with socket.socket(family, socket.SOCK_STREAM) as sock:
-        sock.settimeout(20)
+        sock.settimeout(60)
         sock.connect(address)
         sock.sendall(b"GET / HTTP/1.1\r\nHost: shop.test\r\nConnection: close\r\n\r\n")
         received = b""

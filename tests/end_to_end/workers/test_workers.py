@@ -25,7 +25,7 @@ def said(where: str | int, octets: bytes) -> bytes:
     """Send *octets* to a path or a port; return all that comes back."""
     family = socket.AF_UNIX if isinstance(where, str) else socket.AF_INET
     with socket.socket(family) as sock:
-        sock.settimeout(20)
+        sock.settimeout(60)
         sock.connect(where if isinstance(where, str) else ("127.0.0.1", where))
         sock.sendall(octets)
         found = b""

@@ -13,7 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[3]
 
 #: Seconds that a process may take until it listens; a busy machine starts Python slowly.
-START_SECONDS = 30
+START_SECONDS = 60
 
 #: Seconds that it may take to end.
 STOP_SECONDS = 30

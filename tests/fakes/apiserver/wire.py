@@ -18,7 +18,7 @@ from tests.fakes.apiserver.server import DEFAULT_TOKEN, ApiServer
 INGRESSES = "/apis/networking.k8s.io/v1/ingresses"
 
 #: Seconds after which a wait is a failure; generous, because the machine may be busy.
-PATIENCE = 20
+PATIENCE = 60
 
 
 def ingress(name: str, **metadata: Any) -> Json:

@@ -37,7 +37,7 @@ class LogOutputTests(SynchronousTestCase):
 
     def until(self, condition: Callable[[], object]) -> None:
         """Wait for the thread."""
-        deadline = monotonic() + 20.0
+        deadline = monotonic() + 60.0
         while not condition():
             self.assertLess(monotonic(), deadline)
             Event().wait(0.002)
@@ -170,12 +170,12 @@ class ProcessTests(TestCase):
         process = subprocess.Popen(command, stdout=writing, cwd=ROOT)
         os.close(writing)
         self.addCleanup(process.kill)
-        deadline = monotonic() + 40
+        deadline = monotonic() + 90
         status = 0
         while not status and monotonic() < deadline:
             self.assertIsNone(process.poll())
             try:
-                connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+                connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
                 connection.request("GET", "/", headers={"Host": "nobody.test"})
                 status = connection.getresponse().status
                 connection.close()
@@ -183,4 +183,4 @@ class ProcessTests(TestCase):
                 Event().wait(0.05)
         self.assertEqual(status, 404)
         process.terminate()
-        self.assertEqual(process.wait(20), 0)
+        self.assertEqual(process.wait(60), 0)

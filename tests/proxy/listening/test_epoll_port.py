@@ -169,7 +169,7 @@ class AcceptTests(BatchCase):
         self.wait()
         self.epoll_set.doRead()
         self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)
-        first.settimeout(5)
+        first.settimeout(60)
         self.assertEqual(first.recv(1), b"")
         self.visit(port)
         self.wait()
@@ -346,7 +346,7 @@ async def main():
         await turn
     print(type(port).__name__, protocol.received.decode())
 
-reactor.callLater(10, os._exit, 3)
+reactor.callLater(60, os._exit, 3)
 running = Deferred.fromCoroutine(main())
 running.addErrback(lambda reason: reason.printTraceback(sys.stderr))
 running.addBoth(lambda _: reactor.callLater(0, reactor.stop))
@@ -364,7 +364,7 @@ class AdoptTests(SynchronousTestCase):
             cwd=PROJECT,
             capture_output=True,
             text=True,
-            timeout=30,
+            timeout=120,
             check=False,
         )
         self.assertEqual((ended.stderr, ended.returncode), ("", 0))

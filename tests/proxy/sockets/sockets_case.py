@@ -54,7 +54,7 @@ from tests.fakes.filter_parts import FakeComputing
 from tests.fakes.peers.downstreams import DownstreamWire
 from tests.fakes.peers.upstreams import Upstream
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 """Seconds after which a wait is a failure; generous, because the machine may be busy."""
 
 APP = BackendReference("demo", "app", 80)

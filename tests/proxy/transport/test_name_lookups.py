@@ -25,7 +25,7 @@ from ingress.proxy.transport.name_lookups import (
     addresses_of,
 )
 
-PATIENCE_SECONDS = 10.0
+PATIENCE_SECONDS = 60.0
 
 
 class Reactor(Clock):

@@ -14,7 +14,7 @@ from ingress.model.network.listeners import Listener
 from ingress.workers.accepting.held_listeners import HeldListeners
 from tests.fakes.processes import free_port
 
-PATIENCE_SECONDS = 30.0
+PATIENCE_SECONDS = 60.0
 
 
 async def nobody(listener: Listener) -> None:

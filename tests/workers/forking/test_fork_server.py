@@ -43,7 +43,7 @@ class ForkServerTests(SynchronousTestCase):
         self.pid, self.channel = fork_fork_server(
             self.be_worker, Follower(), lambda number: self.keeping_ports[number] != 0
         )
-        self.channel.settimeout(20)
+        self.channel.settimeout(60)
 
     def end(self) -> None:
         """End it as a parent does that ends: without a word."""
@@ -62,7 +62,7 @@ class ForkServerTests(SynchronousTestCase):
     def fork(self, life: int, number: int) -> socket.socket:
         """Have worker *number* forked; return our end of its channel."""
         ours, theirs = socket.socketpair()
-        ours.settimeout(20)
+        ours.settimeout(60)
         self.addCleanup(ours.close)
         socket.send_fds(
             self.channel, [frame_to_bytes(Frame(Kind.FORK, life, b"%d" % number, 1))], [theirs.fileno()]

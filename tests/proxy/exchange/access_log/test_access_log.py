@@ -29,7 +29,7 @@ from tests.fakes.counting import calls
 from tests.fakes.records import ENDPOINT, record_of
 from tests.properties import examples
 
-PATIENCE = 10.0
+PATIENCE = 60.0
 """Seconds after which a wait for the writing thread is a failure."""
 
 

@@ -21,7 +21,7 @@ from tests.fakes.peers.upstreams import OK, Upstream
 from tests.fakes.processes import free_port
 from tests.fakes.raw_wires import HandMadeTLS, RawUpstream, RawWire
 from tests.proxy.raw_case import RawCase
-from tests.proxy.sockets.sockets_case import ANY_PATH, APP
+from tests.proxy.sockets.sockets_case import ANY_PATH, APP, PATIENCE
 from tests.tls.hellos import hello, message, records, server_name
 
 VAULT = BackendReference("demo", "vault", 443)
@@ -326,7 +326,7 @@ class DrainTests(PassthroughCase):
         await self.until(lambda: client.received == b"still there")
         self.assertFalse(drained.called)
         upstream.wires[0].transport.loseConnection()
-        await drained.addTimeout(5, self.reactor)
+        await drained.addTimeout(PATIENCE, self.reactor)
 
     async def test_abort(self) -> None:
         """What is left in the end is cut."""

@@ -18,9 +18,9 @@ class DeliveryTests(SynchronousTestCase):
     def setUp(self) -> None:
         listener = socket.create_server(("127.0.0.1", 0))
         self.addCleanup(listener.close)
-        self.near = socket.create_connection(listener.getsockname(), timeout=10)
+        self.near = socket.create_connection(listener.getsockname(), timeout=60)
         self.far, _ = listener.accept()
-        self.far.settimeout(10)
+        self.far.settimeout(60)
         for each in (self.near, self.far):
             self.addCleanup(each.close)
         # What was said before, and taken, does not count.
