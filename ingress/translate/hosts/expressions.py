@@ -4,7 +4,7 @@
 namespace, or of all namespaces where hosts are shared: those are one *realm*.  Without quirks each Ingress is a realm of
 its own.  Within a realm, as in ingress-nginx, the longest text is asked first, whatever the types of paths.  An Ingress without paths
 asks for its realm where it is the oldest there and nobody has ``/``; and ``app-root`` comes before all expressions, and before a ``/`` that is another one's there.
-Of several in a realm the one of the longest path comes first.
+Of several the one of the longest path comes first, where one realm has all of the host.
 
 - An expression that is not run here is closed: it becomes a route of its *beginnings*, which answers 503.
 - So does a path with signs of an expression whose Ingress lacks its guard, in a realm where nobody asks for expressions.
@@ -66,6 +66,10 @@ def host_expressions(
     claims = {}
     decided = 0
     for order, parsed in enumerate(all_parsed):
+        # One without any claim may be told something.
+        decided += 1
+        if not decided % CLAIMS_AT_ONCE:
+            yield
         read = tuple(claims_to(parsed, host))
         becoming: list[Claim] = []
         for claim in reading.claims(parsed, read, order, lacks_guard=lacks_guard(parsed)):
@@ -120,7 +124,9 @@ class _Reading:
         self._exact_root_realms: set[str] = set()
         # The realms that app-root has added / for, which would be behind those of others that are older.
         self._added_root_realms: set[str] = set()
-        self._first_app_roots = AppRoots()
+        # Those of app-root; asked where one realm has all of the host.
+        self._all_app_roots = AppRoots()
+        self._is_one_realm = False
         # Whether there is an Exact path / in a rule.
         self._has_exact_root = False
         # By realm: the first claim to / of an app-root, and how many of those it comes before, though they are older.
@@ -128,6 +134,7 @@ class _Reading:
 
     def begin(self, all_parsed: Sequence[ParsedObject]) -> Iterator[None]:
         """Find out, some Ingresses a step, in which realms paths are expressions, and of which paths there is one alone."""
+        realms: set[str] = set()
         plain: dict[str, Claim] = {}
         had: set[tuple[str, str, bool]] = set()
         # By realm: who makes expressions, and by its number which Ingress of the host that is; and who has the host first.
@@ -138,6 +145,7 @@ class _Reading:
                 yield
             claims = _written(claims_to(parsed, self._host))
             realm = self._realm(parsed.owner)
+            realms.add(realm)
             # As in ingress-nginx, a path that an older one has with the same type asks for nothing.
             own = {(realm, one.path, one.match is Match.EXACT) for one in claims} - had
             had |= own
@@ -145,7 +153,7 @@ class _Reading:
                 self._present.add(parsed.owner)
                 if parsed.settings.of(URL_REDIRECTS).app_root:
                     places = (place_of(path, is_exact=is_exact) for _, path, is_exact in own)
-                    self._first_app_roots.note(parsed.owner, realm, places)
+                    self._all_app_roots.note(parsed.owner, places)
             self._has_exact_root = self._has_exact_root or (realm, ROOT, True) in own
             if parsed.settings.of(PATH_REWRITES).makes_regexes(tuple(path for _, path, _ in own)):
                 asking.setdefault(realm, (number, parsed))
@@ -156,12 +164,12 @@ class _Reading:
         for realm, (number, parsed) in oldest.items():
             if (realm, ROOT, False) not in had and self._is_at_root(parsed):
                 asking[realm] = number, parsed
+        self._is_one_realm = len(realms) == 1
         first = next((parsed for parsed in all_parsed if self._host in parsed.hosts), None)
         if first is not None and (self._realm(first.owner), ROOT, False) not in had:
             self._pathless = first.owner
             if first.settings.of(URL_REDIRECTS).app_root and not _written(claims_to(first, self._host)):
-                place = place_of(ROOT, is_exact=False)
-                self._first_app_roots.note(first.owner, self._realm(first.owner), (place,))
+                self._all_app_roots.note(first.owner, (place_of(ROOT, is_exact=False),))
         in_their_order = sorted(asking.items(), key=lambda item: item[1][0])
         self._asking = {realm: parsed for realm, (_, parsed) in in_their_order}
         self._plain = [claim for realm, claim in plain.items() if realm not in self._asking]
@@ -191,9 +199,15 @@ class _Reading:
 
     def _has_app_root(self, parsed: ParsedObject, written: Sequence[Claim]) -> bool:
         """Whether *parsed* redirects ``/``, which is a path of its own and becomes an expression, before any path is looked at."""
-        if not self._first_app_roots.is_first(parsed.owner, self._realm(parsed.owner)):
+        if parsed.owner not in self._present or not parsed.settings.of(URL_REDIRECTS).app_root:
+            return False
+        if self._app_root_before(parsed.owner) is not None:
             return False
         return any(claim.path == ROOT for claim in written)
+
+    def _app_root_before(self, owner: Owner) -> tuple[Place, Owner] | None:
+        """Return whose ``app-root`` comes before that of *owner*, whoever is older, with the path that it does by."""
+        return self._all_app_roots.before(owner) if self._is_one_realm else None
 
     def _lost_root(self, written: Sequence[Claim], realm: str) -> bool:
         """Whether all that is *written* of ``/`` is its prefix, and an older Ingress of *realm* has that."""
@@ -215,8 +229,8 @@ class _Reading:
 
     def _younger_has_exact_root(self, written: Sequence[Claim]) -> bool:
         """Whether *written* has no ``/`` of type Exact, nor has an older Ingress, and a younger one has it."""
-        has_older = self._exact_roots or self._added_root_realms or any(map(_is_exact_root, written))
-        return self._quirks and self._has_exact_root and not has_older
+        has_older = self._exact_roots or any(map(_is_exact_root, written))
+        return self._is_one_realm and self._has_exact_root and not has_older
 
     def _has_all_exact_roots(self, realm: str) -> bool:
         """Whether there are Exact paths ``/`` so far, and nobody else's, be it of ``app-root``: that one would have what they lack then."""
@@ -267,7 +281,7 @@ class _Reading:
         # In ingress-nginx an Ingress that has none of its paths has no say, nor one without any that is not the oldest.
         has_say = owner in self._present if written else not self._quirks or owner == self._pathless
         asks_root = has_say and bool(parsed.settings.of(URL_REDIRECTS).app_root)
-        if asks_root and (first := self._first_app_roots.before(owner, realm)) is not None:
+        if asks_root and (first := self._app_root_before(owner)) is not None:
             self._tell_later(read, *first)
         elif has_say and added:
             for claim in read:

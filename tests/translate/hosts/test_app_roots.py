@@ -125,7 +125,7 @@ class AppRootTests(SynchronousTestCase):
         )
 
     def test_exact_path_of_a_younger_one(self) -> None:
-        """So does a younger one, and whoever has ``/`` as a prefix of its own keeps it; not without quirks, nor does that of another namespace which is older."""
+        """So does a younger one, and whoever has ``/`` as a prefix of its own keeps it; not without quirks, nor where another namespace has it."""
         rooted = ingress("a", "/", host="a.test", app_root="/app")
         for younger in (exact("bb"), exact("bb", app_root="/bb")):
             self.assertEqual(self.taken(rooted, younger), ("a", Match.EXACT))
@@ -136,7 +136,8 @@ class AppRootTests(SynchronousTestCase):
             self.assertEqual((told.name, told.field), ("bb", "spec.rules[0].http.paths[0]"))
             self.assertIn("belongs to Ingress demo/a, which is older", told.message)
             other = evolve(younger, key=ObjectKey("other", "bb"))
-            self.assertEqual(self.taken(rooted, other), ("a", Match.EXACT))
+            self.assertEqual(self.taken(rooted, other), ("bb", Match.EXACT))
+            self.assertEqual(self.taken(rooted, other, shared=True), ("a", Match.EXACT))
             before = evolve(younger, created="2019-01-01T00:00:00Z")
             stranger = evolve(before, key=ObjectKey("other", "bb"))
             self.assertEqual(self.taken(stranger, rooted), ("bb", Match.EXACT))
@@ -174,6 +175,24 @@ class AppRootTests(SynchronousTestCase):
                 self.assertEqual(self.taken(one, other)[0], "a", (first, second))
             if "/" not in first:
                 self.assertEqual(self.taken(one, two, quirks=False)[0], "a", (first, second))
+
+    def test_several_beside_another_namespace(self) -> None:
+        """There age decides between them as it does between the namespaces: none is to lose what it had by one that is younger than all."""
+        rooted = ingress("a", "/b", host="a.test", app_root="/one")
+        longest = ingress("cccc", "/cc", host="a.test", app_root="/two")
+        for one in (
+            ingress("bb", "/", host="a.test"),
+            exact("bb"),
+            ingress("bb", "/", host="a.test", app_root="/other"),
+            ingress("bb", "/(.*)", host="a.test", use_regex="true"),
+        ):
+            between = evolve(one, key=ObjectKey("other", "bb"))
+            for oldest in (rooted, ingress("a", host="a.test", app_root="/bare")):
+                self.assertEqual(self.taken(oldest, between), ("a", Match.EXACT))
+                self.assertEqual(self.taken(oldest, between, longest), ("a", Match.EXACT))
+                self.assertEqual(self.taken(oldest, between, longest, shared=True)[0], "cccc")
+            problems = Follower(TranslateOptions(), [rooted, between, longest]).expected().problems
+            self.assertEqual([one.name for one in problems if "redirects nothing" in one.message], [])
 
     def test_app_root_of_another_namespace_in_between(self) -> None:
         """It does not get what the Exact path of an older Ingress lacks for one that is younger still."""
