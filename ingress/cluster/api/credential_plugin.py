@@ -16,7 +16,7 @@ import subprocess
 import sys
 from base64 import b64encode
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
@@ -42,6 +42,8 @@ MOST_PRINTED: Final = 1 << 20
 """Bytes that one may print; a certificate with its key has some thousands."""
 _MOMENT_SECONDS: Final = 0.25
 """How long one has to end by itself once our own process does."""
+_START_SECONDS: Final = 5.0
+"""How long our end waits for one that is being started, which takes some milliseconds, and more on a busy machine."""
 _MOST_SHOWN: Final = 240
 _SAID_BYTES: Final = 4096
 """What is kept of the end of its standard error."""
@@ -176,6 +178,8 @@ def _run(command: list[str], environ: Mapping[str, str], seconds: float | None) 
                 _signal(process, signal.SIGKILL, has_session=has_session)
     finally:
         atexit.unregister(end)
+        # Nobody is to wait for what was not started.
+        started.cancel()
     return status, printed, said
 
 
@@ -243,9 +247,9 @@ def _left(process: subprocess.Popen[bytes], ends_at: float | None) -> float | No
 def _end(started: Future[subprocess.Popen[bytes]], *, has_session: bool) -> None:
     """Have what was *started*, or is just being started, end; it has a moment for that, and then it is killed."""
     try:
-        process = started.result(_MOMENT_SECONDS)
-    except TimeoutError:
-        return  # It cannot be started.
+        process = started.result(_START_SECONDS)
+    except (TimeoutError, CancelledError):
+        return  # It was not started.
     _signal(process, signal.SIGTERM, has_session=has_session)
     with suppress(subprocess.TimeoutExpired):
         process.wait(_MOMENT_SECONDS)
