@@ -9,6 +9,9 @@ from pathlib import Path
 _WAITS_FOR_PROCESSOR_OR_DISK = ("R", "D")
 
 
+_ENDED = ("Z", "X")
+
+
 def is_at_work(pid: int) -> bool:
     """Whether a thread of the process *pid*, or of one below it, runs, or waits for nothing but a processor or a disk.
 
@@ -28,3 +31,12 @@ def is_at_work(pid: int) -> bool:
                     Path(f"/proc/{child}") for child in (of_thread / "children").read_text().split()
                 ]
     return False
+
+
+def has_ended(pid: int) -> bool:
+    """Whether the process *pid* has ended, be it that whoever started it has not come to see that; not known where there is no ``/proc``."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(") ")[2][:1]
+    except (FileNotFoundError, ProcessLookupError):
+        return Path("/proc/self").exists()
+    return state in _ENDED

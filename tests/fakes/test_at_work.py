@@ -12,7 +12,7 @@ from time import monotonic
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from tests.fakes.at_work import is_at_work
+from tests.fakes.at_work import has_ended, is_at_work
 
 PATIENCE = 60.0
 """Seconds within which processes do what they are to do; generous, because the machine may be busy."""
@@ -61,3 +61,12 @@ class AtWorkTests(SynchronousTestCase):
         ended = subprocess.Popen([sys.executable, "-c", ""])
         ended.wait()
         self.assertFalse(is_at_work(ended.pid))
+
+    def test_ended(self) -> None:
+        """One that has ended has, before anybody has looked and behind that."""
+        self.assertFalse(has_ended(self.begin(WAITING)))
+        ended = subprocess.Popen([sys.executable, "-c", ""])
+        os.waitid(os.P_PID, ended.pid, os.WEXITED | os.WNOWAIT)
+        self.assertTrue(has_ended(ended.pid))
+        ended.wait()
+        self.assertTrue(has_ended(ended.pid))
