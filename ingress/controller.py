@@ -9,7 +9,7 @@ Theory of operation.  Two things can be out of date, each with one delayed call:
 
 - *The endpoints* of some Services, because their EndpointSlices changed.  Pods come and
   go all the time, and each moment lost sends requests to pods that are no more.  So this
-  is done from the next reactor turn on, whatever else goes on, and it resolves only the backends
+  is done from the next reactor turn on, in turns with whatever else goes on, and it resolves only the backends
   of those Services: the new snapshot shares all the rest with the old one.
 - *The rest*, because anything else changed.  (A Service counts here: whether it exists
   and has a port decides about problems of the Ingresses that name it.)  That is a *round*

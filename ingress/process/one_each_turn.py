@@ -1,4 +1,4 @@
-"""Of all that takes long, one slice in each turn of the reactor, however many have something to do.
+"""Of all that takes long, one slice in each turn of the reactor, however many have something to do; short calls share one.
 
 The reactor makes all calls that are due before it looks again whether anybody has asked for anything.  While objects change by the
 thousand, several go on at once: what comes from threads is taken over, a round is translated, endpoints are found, and it is told
@@ -14,10 +14,12 @@ from twisted.internet.base import DelayedCall
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from zope.interface import implementer
 
+from ingress.process.in_slices import SLICE_SECONDS
+
 
 @implementer(IReactorTime)
 class OneEachTurn:
-    """Time as *reactor* has it; but of what is to be called at once, each has a turn to itself."""
+    """Time as *reactor* has it; but of what is to be called at once, no more in a turn than takes a slice."""
 
     def __init__(self, reactor: IReactorTime) -> None:
         self._reactor = reactor
@@ -56,13 +58,19 @@ class OneEachTurn:
 
     def _turn(self) -> None:
         self._is_called = False
-        if not self._waiting:
-            return  # All were cancelled.
-        call = self._waiting.popleft()
-        # Before it: it may raise.
-        self._call_soon()
-        call.called = 1
-        call.func(*call.args, **call.kw)
+        until = self.seconds() + SLICE_SECONDS
+        try:
+            # Who comes again has its next call in a turn to come; one of these may be cancelled by another.
+            left = len(self._waiting)
+            while left and self._waiting:
+                left -= 1
+                call = self._waiting.popleft()
+                call.called = 1
+                call.func(*call.args, **call.kw)
+                if self.seconds() >= until:
+                    break
+        finally:
+            self._call_soon()
 
 
 def _stay(call: Any) -> None:

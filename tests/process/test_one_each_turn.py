@@ -31,8 +31,9 @@ class OneEachTurnTests(SynchronousTestCase):
         return self.called
 
     def again(self, name: str, left: int) -> None:
-        """Be called so many times more."""
+        """Take a slice, and be called so many times more."""
         self.called.append(name)
+        self.clock.rightNow += SLICE_SECONDS
         if left:
             self.slices.callLater(0, self.again, name, left - 1)
 
@@ -42,6 +43,21 @@ class OneEachTurnTests(SynchronousTestCase):
             self.slices.callLater(0, self.again, name, 1)
         self.assertEqual([self.turn() for _ in range(7)], [["a"], ["b"], ["c"], ["a"], ["b"], ["c"], []])
         self.assertEqual(self.clock.getDelayedCalls(), [])
+
+    def test_short_ones(self) -> None:
+        """Those that take no slice go on together until one is over; who comes again has its next turn."""
+
+        def short(name: str, left: int) -> None:
+            self.called.append(name)
+            self.clock.rightNow += SLICE_SECONDS / 2
+            if left:
+                self.slices.callLater(0, short, name, left - 1)
+
+        for name in "abc":
+            self.slices.callLater(0, short, name, 1)
+        self.assertEqual([self.turn() for _ in range(4)], [["a", "b"], ["c", "a"], ["b", "c"], []])
+        self.slices.callLater(0, short, "a", 1)
+        self.assertEqual([self.turn() for _ in range(3)], [["a"], ["a"], []])
 
     def test_slices(self) -> None:
         """Several that go on in slices take no more of a turn than one does."""
@@ -57,7 +73,7 @@ class OneEachTurnTests(SynchronousTestCase):
             began = self.clock.seconds()
             self.turn()
             taken.append(round((self.clock.seconds() - began) / SLICE_SECONDS, 1))
-        self.assertEqual(taken, [1.2] * 6 + [0.0] * 3)
+        self.assertEqual(taken, [1.2] * 6 + [0.0])
 
     def test_later(self) -> None:
         """What is to be called after some time is the reactor's own affair."""

@@ -16,11 +16,9 @@ from ingress.model.stepwise import Stepwise, in_order
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
-_FLUSH_AT = 64
+_FLUSH_AT = 256
 """How many changes a draft collects before it applies them: each application costs a little by
-itself, and all changes of a large round at once would cost the reactor too much at a time.
-
-Each copies a small dictionary, of some twenty entries where there are 10,000 hosts: so many take a tenth of a millisecond."""
+itself, and all changes of a large round at once would cost the reactor too much at a time."""
 
 
 class Patchable(Protocol[K, V]):

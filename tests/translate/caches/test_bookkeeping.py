@@ -1,9 +1,7 @@
 """Drafts, the index, and the index of problems."""
 
 from collections import Counter
-from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Self
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -41,21 +39,6 @@ class DraftTests(SynchronousTestCase):
             draft.put(number, number)
             self.assertEqual(draft.get(number), number)
         self.assertEqual(dict(draft.finished()), {number: number for number in range(2000)})
-
-    def test_little_is_left(self) -> None:
-        """Of many changes no more are applied at a time than take some tenths of a slice, and no more are left for the end."""
-        applied: list[int] = []
-
-        class Noted(SharedMap[int, int]):
-            def patched(self, changes: Mapping[int, int | None]) -> Self:
-                applied.append(len(changes))
-                return super().patched(changes)
-
-        draft: Draft[int, int, Noted] = Draft(Noted())
-        for number in range(190):
-            draft.put(number, number)
-        draft.finished()
-        self.assertEqual(applied, [64, 64, 62])
 
 
 class TimetableTests(SynchronousTestCase):
